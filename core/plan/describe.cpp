@@ -1,0 +1,113 @@
+// Ops in words. One sentence a kind of action; the reason and the place are the same for all.
+#include <fmt/format.h>
+
+#include "core/plan/plan.h"
+
+namespace shardcheck {
+namespace {
+
+std::string_view name_of(Collective collective) {
+  constexpr std::string_view names[] = {"all-reduce", "reduce-scatter", "all-gather"};
+  return names[static_cast<int>(collective)];
+}
+
+std::string_view name_of(Returned what) {
+  constexpr std::string_view names[] = {"a real gradient", "a placeholder", "a zeroed placeholder",
+                                        "an alias of main_grad", "nothing"};
+  return names[static_cast<int>(what)];
+}
+
+std::string_view name_of(HookAction action) {
+  constexpr std::string_view names[] = {"drops param.grad", "adds param.grad", "copies param.grad",
+                                        "zero-fills the range", "does nothing"};
+  return names[static_cast<int>(action)];
+}
+
+std::string verb_of_add(Purpose purpose) {
+  if (purpose == Purpose::fold) return "fold (add) param.grad";
+  if (purpose == Purpose::accumulate) return "accumulate the reduced gradient onto the shard";
+  return "add";
+}
+
+std::string verb_of_copy(Purpose purpose) {
+  if (purpose == Purpose::fold) return "fold (copy) param.grad";
+  if (purpose == Purpose::accumulate) return "copy the reduced gradient over the shard";
+  if (purpose == Purpose::stage) return "copy the local sums into the communication buffer";
+  if (purpose == Purpose::unstage) return "copy the reduced gradient back";
+  return "copy";
+}
+
+struct Verb {
+  const Op& op;
+  std::string operator()(const Allocate&) const { return "allocate"; }
+  std::string operator()(const Undefine&) const { return "leave undefined"; }
+  std::string operator()(const Fill& fill) const { return fill.value == 0 ? "zero" : fmt::format("fill with {}", fill.value); }
+  std::string operator()(const Gemm& gemm) const {
+    return fmt::format("wgrad GEMM, beta = {}, {} token{}", gemm.accumulate ? 1 : 0, gemm.tokens,
+                       gemm.tokens == 1 ? "" : "s");
+  }
+  std::string operator()(const Copy&) const { return verb_of_copy(op.why.purpose); }
+  std::string operator()(const Add&) const { return verb_of_add(op.why.purpose); }
+  std::string operator()(const Scale& scale) const { return fmt::format("scale by {}", scale.factor); }
+  std::string operator()(const Communicate& c) const {
+    const char* what = c.collective == Collective::all_gather ? ""
+                       : c.reduction == Reduction::sum        ? " (sum)"
+                                                              : " (average)";
+    return fmt::format("{}{} over groups of {}", name_of(c.collective), what, c.group);
+  }
+  std::string operator()(const SgdStep& sgd) const { return fmt::format("optimizer step, rate {}", sgd.rate); }
+  std::string operator()(const Record& record) const { return fmt::format("record event {}", record.event.value); }
+  std::string operator()(const Wait& wait) const { return fmt::format("wait for event {}", wait.event.value); }
+  std::string operator()(const BeginStep&) const { return "begin of step"; }
+  std::string operator()(const BeginMicrobatch&) const { return "begin of microbatch"; }
+  std::string operator()(const OpenLease&) const { return "open a lease"; }
+  std::string operator()(const Acquire&) const { return "acquire"; }
+  std::string operator()(const CloseLease&) const { return "return the lease to the pool"; }
+  std::string operator()(const Flag& flag) const {
+    return fmt::format("grad_added_to_main_grad := {}", flag.value ? "True" : "False");
+  }
+  std::string operator()(const Return& r) const { return fmt::format("return {} to autograd", name_of(r.what)); }
+  std::string operator()(const Hook& hook) const { return fmt::format("owner's hook {}", name_of(hook.action)); }
+  std::string operator()(const Ready&) const { return "ready for reduction"; }
+  std::string operator()(const Finish&) const { return "finish: the consumer may read"; }
+  std::string operator()(const EndStep&) const { return "end of step"; }
+};
+
+std::string reason_of(const Plan& plan, const Why& why) {
+  std::string reason;
+  if (why.parameter.value >= 0) {
+    reason += fmt::format(" of {}", plan.parameters[static_cast<std::size_t>(why.parameter.value)].name);
+  }
+  std::string where;
+  const auto append = [&](std::string_view name, int value) {
+    if (value >= 0) where += fmt::format("{}{} {}", where.empty() ? "" : ", ", name, value);
+  };
+  append("use", why.use);
+  append("microbatch", why.microbatch);
+  append("step", why.step);
+  return where.empty() ? reason : fmt::format("{} ({})", reason, where);
+}
+
+}  // namespace
+
+std::string describe(std::span<const Rank> ranks) {
+  if (ranks.empty()) return "no rank";
+  if (ranks.size() == 1) return fmt::format("rank {}", ranks[0].value);
+  bool consecutive = true;
+  for (std::size_t i = 1; i < ranks.size(); ++i) consecutive &= ranks[i].value == ranks[i - 1].value + 1;
+  if (consecutive) return fmt::format("ranks {} to {}", ranks.front().value, ranks.back().value);
+  std::string list;
+  for (Rank rank : ranks) list += fmt::format("{}{}", list.empty() ? "" : ", ", rank.value);
+  return "ranks " + list;
+}
+
+std::string describe(const Plan& plan, const Op& op) {
+  std::string text = std::visit(Verb{op}, op.action) + reason_of(plan, op.why);
+  if (op.operands > 0 && op.ranks > 0) {
+    const View target = plan.operand(op, op.operands - 1)[0];
+    text += fmt::format(" in {}[{}:{})", plan.buffer(target.buffer).name, target.offset, target.offset + target.numel);
+  }
+  return text + " on " + describe(plan.ranks_of(op));
+}
+
+}  // namespace shardcheck

@@ -1,0 +1,165 @@
+// Op: one operation of a plan. An op names the ranks that it runs on, with a view of each operand on each of them
+// (the same local op on eight ranks is one op, so that a GPU can batch it), its stream, and why it exists.
+// What the bytes may hold before and after it is judged by core/contract/monitor.h. Next: core/plan/plan.h.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <variant>
+
+#include "core/types.h"
+
+namespace shardcheck {
+
+/// A contiguous range of one buffer, in elements of the buffer's type.
+struct View {
+  BufferId buffer;
+  std::int64_t offset = 0;
+  std::int64_t numel = 0;
+  bool operator==(const View&) const = default;
+};
+
+/// The in-order queues of a rank. Work on two of them is ordered only by events.
+enum class Stream : std::uint8_t { compute, reduce };
+inline constexpr int kStreams = 2;
+
+using EventId = Strong<struct EventTag, std::int32_t>;
+
+// ---- Ops that touch bytes. "Class" is the exactness class of architecture 3; all are exact unless said.
+
+/// The buffer comes into being on the op's ranks; its content is undefined (a backend fills it with poison).
+struct Allocate {};
+/// The content of operand 0 is promised to nobody any more: a recycled slot, a placeholder, a stale slice. A
+/// backend overwrites it with poison, so that a result which depends on it shows.
+struct Undefine {};
+/// operand 0 := value.
+struct Fill {
+  float value = 0;
+};
+/// Weight gradient: operand 2 (rows x columns, row-major) := dy^T x, or += when `accumulate` (beta = 1), with
+/// operand 0 = dy (tokens x rows) and operand 1 = x (tokens x columns). tokens = 0 writes zeros, or nothing when
+/// accumulating (W9). Exact under an arithmetic profile, else bounded.
+struct Gemm {
+  std::int64_t tokens = 0, rows = 0, columns = 0;
+  bool accumulate = false;
+};
+/// operand 1 := operand 0, rounded to nearest even when operand 1 is narrower.
+struct Copy {};
+/// operand 1 := operand 1 + operand 0, one rounding to the type of operand 1.
+struct Add {};
+/// operand 0 := operand 0 * factor, the factor in fp32, one rounding to the type of operand 0.
+struct Scale {
+  float factor = 1;
+};
+enum class Collective : std::uint8_t { all_reduce, reduce_scatter, all_gather };
+/// average: every addend is first multiplied by 1/R rounded to the element type, as NCCL does (wgrad 8.3).
+enum class Reduction : std::uint8_t { sum, average };
+/// Over consecutive groups of `group` ranks of the op's list. Operand 0 is the input, operand 1 the output, which
+/// may lie inside the input. A reduction adds in ascending order of the ranks, one rounding to the element type
+/// an addition. reduce_scatter: rank i of the group gets part i of `group` equal parts; all_gather is its inverse.
+struct Communicate {
+  Collective collective = Collective::all_reduce;
+  Reduction reduction = Reduction::sum;
+  std::int32_t group = 1;
+};
+/// operand 1 (fp32 master weights) := operand 1 - rate * operand 0: one rounded product, one rounded difference.
+struct SgdStep {
+  float rate = 0;
+};
+
+// ---- Ordering between streams.
+
+struct Record {
+  EventId event;
+};
+struct Wait {
+  EventId event;
+};
+
+// ---- Protocol events: they move no byte that is promised to anybody, and are what the contract speaks of.
+
+struct BeginStep {};
+struct BeginMicrobatch {};
+/// A temporary destination begins a life in operand 0 (ACQ that opens); its content is undefined.
+struct OpenLease {};
+/// The producer fetches its destination again (ACQ inside a lease), operand 0.
+struct Acquire {};
+/// The storage of operand 0 goes back to the pool (FREE).
+struct CloseLease {};
+/// grad_added_to_main_grad := value.
+struct Flag {
+  bool value = false;
+};
+/// What the producer hands to autograd (RET).
+enum class Returned : std::uint8_t { real, dummy, zero_dummy, alias, nothing };
+struct Return {
+  Returned what = Returned::nothing;
+};
+/// What the owner's hook does with param.grad.
+enum class HookAction : std::uint8_t { drop, add, copy, zero_fill, nothing };
+struct Hook {
+  HookAction action = HookAction::nothing;
+};
+/// The parameter is counted as ready for reduction.
+struct Ready {};
+/// From here on the consumer may read operand 0, the owned part (FIN).
+struct Finish {};
+/// The consumer has finished (STEP).
+struct EndStep {};
+
+using Action = std::variant<Allocate, Undefine, Fill, Gemm, Copy, Add, Scale, Communicate, SgdStep, Record, Wait,
+                            BeginStep, BeginMicrobatch, OpenLease, Acquire, CloseLease, Flag, Return, Hook, Ready,
+                            Finish, EndStep>;
+
+/// The part that an op plays in the contract; the same Add is a fold of param.grad or a shard accumulation.
+enum class Purpose : std::uint8_t {
+  none,
+  setup,       ///< allocation, initial weights
+  zero,        ///< the owner's ZERO of a destination
+  write,       ///< WR, the producer's write into a destination, or into a fresh gradient when unfused
+  dummy,       ///< the placeholder handed to autograd, and its arithmetic inside autograd
+  fold,        ///< the owner's FOLD of param.grad
+  scale,       ///< SCALE of contributions before they are reduced
+  stage,       ///< copy of local sums into a communication buffer
+  reduce,      ///< LAUNCH
+  unstage,     ///< copy back of reduced values
+  accumulate,  ///< ACC onto the running shard
+  divide,      ///< finalize: token division
+  consume,     ///< the optimizer
+  weights,     ///< cast and gather of parameters
+};
+std::string_view name_of(Purpose purpose);
+
+/// How a producer arrived at its beta. A wrong beta is named after the proxy that chose it (W4, W5, W17, W35).
+enum class BetaRule : std::uint8_t {
+  first_touch,        ///< the lease's own touched bit, read when the write is issued
+  constant,           ///< the layer's or the owner's strategy decides once and for all
+  strategy_flag,      ///< overwrite_main_grad, a flag per strategy
+  lease_flag,         ///< a flag that the owner flips after the first write of a lease
+  microbatch_index,   ///< is_first_microbatch by index
+  call_order,         ///< is_first_microbatch armed for the first call
+  other_parameter,    ///< the flag of another parameter
+  forward_time,       ///< a flag read in forward, or at dgrad time for a later write
+  captured,           ///< baked into a graph at its first execution
+};
+std::string_view name_of(BetaRule rule);
+
+/// Why an op exists. -1 where a field does not apply.
+struct Why {
+  Purpose purpose = Purpose::none;
+  BetaRule rule = BetaRule::first_touch;
+  ParamId parameter{-1};
+  std::int16_t step = -1, microbatch = -1, use = -1;
+};
+
+/// An operation; `views` and `ranks` index the arenas of the plan.
+struct Op {
+  Action action;
+  Why why;
+  Stream stream = Stream::compute;
+  std::int8_t operands = 0;
+  std::int32_t first_rank = 0, ranks = 0;
+  std::int32_t first_view = 0;  ///< operand j on the i-th rank is views[first_view + j * ranks + i]
+};
+
+}  // namespace shardcheck

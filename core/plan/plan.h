@@ -1,0 +1,106 @@
+// Plan: what a scenario means, as data. Any backend executes it, the monitor judges it before it runs, a fault is a
+// rewrite of it. Next: core/plan/builder.h makes one, core/backend.h executes one.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/plan/op.h"
+#include "core/tensor/dtype.h"
+
+namespace shardcheck {
+
+/// What a buffer is for; it decides which rules of the contract speak of its bytes.
+enum class BufferRole : std::uint8_t {
+  inputs,       ///< activations and output gradients, written before the first op
+  main_grad,    ///< persistent gradient destination
+  lease_slot,   ///< storage of temporary destinations, recycled
+  shard,        ///< running accumulator of the reduced gradient
+  staging,      ///< communication buffer in another type
+  param_grad,   ///< what autograd holds for the owner's hook
+  placeholder,  ///< the cached dummy gradient
+  master,       ///< fp32 weights of the optimizer
+  weights,      ///< weights in the parameter's type
+};
+std::string_view name_of(BufferRole role);
+
+/// An allocation of the same size on every rank of the plan.
+struct Buffer {
+  std::string name;
+  BufferRole role{};
+  DType dtype = DType::f32;
+  std::int64_t numel = 0;
+};
+
+/// A parameter as far as a plan speaks of it.
+struct PlanParameter {
+  std::string name;
+  std::int64_t rows = 0, columns = 0;
+  bool trainable = true;
+  std::int64_t numel() const { return rows * columns; }
+};
+
+/// Where a parameter's gradient lies inside a destination buffer, so that a byte can be named: the elements
+/// [first, first + view.numel) of the parameter, flattened row-major. `rank` -1: on every rank.
+struct Placement {
+  ParamId parameter;
+  Rank rank{-1};
+  View view;
+  std::int64_t first = 0;
+};
+
+/// An owned range whose final gradient the consumer of `step` reads at the Finish of that step.
+struct Result {
+  std::int32_t step = 0;
+  Placement owned;
+};
+
+/// Undefined bytes are filled with it: a quiet NaN in one run, a large finite value in another (W3).
+enum class Poison : std::uint8_t { quiet_nan, large };
+
+/// The bit pattern of `poison` in `type`. Large: about 2^96 (fp32, bf16) or 40000 (fp16), not a power of two.
+std::uint32_t poison_bits(Poison poison, DType type);
+
+struct Plan {
+  std::int32_t ranks = 1;
+  Poison poison = Poison::quiet_nan;
+  std::vector<PlanParameter> parameters;
+  std::vector<Buffer> buffers;
+  std::vector<Placement> placements;  ///< of destination buffers (main_grad, lease_slot, shard, staging)
+  std::vector<Op> ops;
+  std::vector<Result> results;
+  std::int32_t events = 0;
+
+  std::vector<View> view_arena;
+  std::vector<Rank> rank_arena;
+
+  std::span<const Rank> ranks_of(const Op& op) const {
+    return {rank_arena.data() + op.first_rank, static_cast<std::size_t>(op.ranks)};
+  }
+  /// Operand `operand` of `op`, one view a rank, in the order of ranks_of(op).
+  std::span<const View> operand(const Op& op, int operand) const {
+    return {view_arena.data() + op.first_view + static_cast<std::ptrdiff_t>(operand) * op.ranks,
+            static_cast<std::size_t>(op.ranks)};
+  }
+  const Buffer& buffer(BufferId id) const { return buffers[static_cast<std::size_t>(id.value)]; }
+};
+
+/// Which operands of an op are read and written: bit j stands for operand j.
+struct Access {
+  std::uint8_t reads = 0, writes = 0;
+};
+Access access_of(const Action& action);
+
+/// True for ops that only tell of the protocol and move no byte.
+bool is_event(const Action& action);
+
+/// The op in words, for people: "wgrad GEMM, beta = 1, of w0 (use 0, microbatch 1, step 0) into main_grad[0:4) on
+/// ranks 0 to 1".
+std::string describe(const Plan& plan, const Op& op);
+
+/// "ranks 0 to 3", "rank 2", "ranks 0, 2".
+std::string describe(std::span<const Rank> ranks);
+
+}  // namespace shardcheck
