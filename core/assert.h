@@ -14,7 +14,7 @@ namespace shardcheck {
 }  // namespace shardcheck
 
 /// Aborts with a sentence when an invariant of ours does not hold.
-#define SC_ASSERT(condition, why)                                       \
-  do {                                                                  \
-    if (!(condition)) ::shardcheck::assertion_failed(#condition, why);  \
+#define SC_ASSERT(condition, why)                                      \
+  do {                                                                 \
+    if (!(condition)) ::shardcheck::assertion_failed(#condition, why); \
   } while (false)

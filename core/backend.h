@@ -1,5 +1,6 @@
-// Backend: a machine that executes ops. Four calls, so that backends compose: `faulty` and `shadow` are backends
-// made of backends. Values move only through write and read; ops may run asynchronously between them.
+// Backend: a machine that executes ops. Four calls, so that backends compose: `faulty` and `shadow` are
+// backends made of backends. Values move only through write and read; ops may run asynchronously between
+// them.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +24,8 @@ class Backend {
 
   virtual BackendInfo info() const = 0;
 
-  /// Executes the ops [first, last) of `plan`, in the order that its streams and events allow. Buffers live from
-  /// their Allocate until the next Allocate of the same id: a plan executed from op 0 starts afresh.
+  /// Executes the ops [first, last) of `plan`, in the order that its streams and events allow. Buffers live
+  /// from their Allocate until the next Allocate of the same id: a plan executed from op 0 starts afresh.
   virtual void execute(const Plan& plan, OpIndex first, OpIndex last) = 0;
 
   /// Copies `bytes` into `view` on `rank`, ordered before later ops. The size must be that of the view.

@@ -1,5 +1,5 @@
-// Error: the world failed (a file, a flag, a GPU), with a sentence for the user. Thrown as an exception, caught by
-// the command, which prints the sentence and exits with the code of its kind.
+// Error: the world failed (a file, a flag, a GPU), with a sentence for the user. Thrown as an exception,
+// caught by the command, which prints the sentence and exits with the code of its kind.
 #pragma once
 
 #include <stdexcept>

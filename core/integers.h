@@ -1,5 +1,5 @@
-// Integer arithmetic that cannot be silently wrong: sizes are signed 64-bit, products are overflow-checked, and
-// division says which way it rounds.
+// Integer arithmetic that cannot be silently wrong: sizes are signed 64-bit, products are overflow-checked,
+// and division says which way it rounds.
 #pragma once
 
 #include <cstdint>

@@ -14,9 +14,9 @@ struct Strong {
   constexpr auto operator<=>(const Strong&) const = default;
 };
 
-using Rank = Strong<struct RankTag, std::int32_t>;            ///< a virtual rank of the simulated job, 0-based
-using ParamId = Strong<struct ParamTag, std::int32_t>;        ///< position in registration order
-using BufferId = Strong<struct BufferTag, std::int32_t>;      ///< an allocation that exists on several ranks
-using OpIndex = Strong<struct OpTag, std::int32_t>;           ///< position in a plan
+using Rank = Strong<struct RankTag, std::int32_t>;        ///< a virtual rank of the simulated job, 0-based
+using ParamId = Strong<struct ParamTag, std::int32_t>;    ///< position in registration order
+using BufferId = Strong<struct BufferTag, std::int32_t>;  ///< an allocation that exists on several ranks
+using OpIndex = Strong<struct OpTag, std::int32_t>;       ///< position in a plan
 
 }  // namespace shardcheck

@@ -1,5 +1,5 @@
-// PlanBuilder: appends ops to a plan. A planner says action, reason, stream and ranks once, then one operand after
-// the other, each the same on all ranks or given rank by rank.
+// PlanBuilder: appends ops to a plan. A planner says action, reason, stream and ranks once, then one operand
+// after the other, each the same on all ranks or given rank by rank.
 #pragma once
 
 #include <span>

@@ -41,7 +41,9 @@ struct Verb {
   const Op& op;
   std::string operator()(const Allocate&) const { return "allocate"; }
   std::string operator()(const Undefine&) const { return "leave undefined"; }
-  std::string operator()(const Fill& fill) const { return fill.value == 0 ? "zero" : fmt::format("fill with {}", fill.value); }
+  std::string operator()(const Fill& fill) const {
+    return fill.value == 0 ? "zero" : fmt::format("fill with {}", fill.value);
+  }
   std::string operator()(const Gemm& gemm) const {
     return fmt::format("wgrad GEMM, beta = {}, {} token{}", gemm.accumulate ? 1 : 0, gemm.tokens,
                        gemm.tokens == 1 ? "" : "s");
@@ -55,9 +57,15 @@ struct Verb {
                                                               : " (average)";
     return fmt::format("{}{} over groups of {}", name_of(c.collective), what, c.group);
   }
-  std::string operator()(const SgdStep& sgd) const { return fmt::format("optimizer step, rate {}", sgd.rate); }
-  std::string operator()(const Record& record) const { return fmt::format("record event {}", record.event.value); }
-  std::string operator()(const Wait& wait) const { return fmt::format("wait for event {}", wait.event.value); }
+  std::string operator()(const SgdStep& sgd) const {
+    return fmt::format("optimizer step, rate {}", sgd.rate);
+  }
+  std::string operator()(const Record& record) const {
+    return fmt::format("record event {}", record.event.value);
+  }
+  std::string operator()(const Wait& wait) const {
+    return fmt::format("wait for event {}", wait.event.value);
+  }
   std::string operator()(const BeginStep&) const { return "begin of step"; }
   std::string operator()(const BeginMicrobatch&) const { return "begin of microbatch"; }
   std::string operator()(const OpenLease&) const { return "open a lease"; }
@@ -66,8 +74,12 @@ struct Verb {
   std::string operator()(const Flag& flag) const {
     return fmt::format("grad_added_to_main_grad := {}", flag.value ? "True" : "False");
   }
-  std::string operator()(const Return& r) const { return fmt::format("return {} to autograd", name_of(r.what)); }
-  std::string operator()(const Hook& hook) const { return fmt::format("owner's hook {}", name_of(hook.action)); }
+  std::string operator()(const Return& r) const {
+    return fmt::format("return {} to autograd", name_of(r.what));
+  }
+  std::string operator()(const Hook& hook) const {
+    return fmt::format("owner's hook {}", name_of(hook.action));
+  }
   std::string operator()(const Ready&) const { return "ready for reduction"; }
   std::string operator()(const Finish&) const { return "finish: the consumer may read"; }
   std::string operator()(const EndStep&) const { return "end of step"; }
@@ -105,7 +117,8 @@ std::string describe(const Plan& plan, const Op& op) {
   std::string text = std::visit(Verb{op}, op.action) + reason_of(plan, op.why);
   if (op.operands > 0 && op.ranks > 0) {
     const View target = plan.operand(op, op.operands - 1)[0];
-    text += fmt::format(" in {}[{}:{})", plan.buffer(target.buffer).name, target.offset, target.offset + target.numel);
+    text += fmt::format(" in {}[{}:{})", plan.buffer(target.buffer).name, target.offset,
+                        target.offset + target.numel);
   }
   return text + " on " + describe(plan.ranks_of(op));
 }

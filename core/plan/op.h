@@ -1,6 +1,7 @@
-// Op: one operation of a plan. An op names the ranks that it runs on, with a view of each operand on each of them
-// (the same local op on eight ranks is one op, so that a GPU can batch it), its stream, and why it exists.
-// What the bytes may hold before and after it is judged by core/contract/monitor.h. Next: core/plan/plan.h.
+// Op: one operation of a plan. An op names the ranks that it runs on, with a view of each operand on each of
+// them (the same local op on eight ranks is one op, so that a GPU can batch it), its stream, and why it
+// exists. What the bytes may hold before and after it is judged by core/contract/monitor.h. Next:
+// core/plan/plan.h.
 #pragma once
 
 #include <cstdint>
@@ -37,8 +38,8 @@ struct Fill {
   float value = 0;
 };
 /// Weight gradient: operand 2 (rows x columns, row-major) := dy^T x, or += when `accumulate` (beta = 1), with
-/// operand 0 = dy (tokens x rows) and operand 1 = x (tokens x columns). tokens = 0 writes zeros, or nothing when
-/// accumulating (W9). Exact under an arithmetic profile, else bounded.
+/// operand 0 = dy (tokens x rows) and operand 1 = x (tokens x columns). tokens = 0 writes zeros, or nothing
+/// when accumulating (W9). Exact under an arithmetic profile, else bounded.
 struct Gemm {
   std::int64_t tokens = 0, rows = 0, columns = 0;
   bool accumulate = false;
@@ -54,15 +55,17 @@ struct Scale {
 enum class Collective : std::uint8_t { all_reduce, reduce_scatter, all_gather };
 /// average: every addend is first multiplied by 1/R rounded to the element type, as NCCL does (wgrad 8.3).
 enum class Reduction : std::uint8_t { sum, average };
-/// Over consecutive groups of `group` ranks of the op's list. Operand 0 is the input, operand 1 the output, which
-/// may lie inside the input. A reduction adds in ascending order of the ranks, one rounding to the element type
-/// an addition. reduce_scatter: rank i of the group gets part i of `group` equal parts; all_gather is its inverse.
+/// Over consecutive groups of `group` ranks of the op's list. Operand 0 is the input, operand 1 the output,
+/// which may lie inside the input. A reduction adds in ascending order of the ranks, one rounding to the
+/// element type an addition. reduce_scatter: rank i of the group gets part i of `group` equal parts;
+/// all_gather is its inverse.
 struct Communicate {
   Collective collective = Collective::all_reduce;
   Reduction reduction = Reduction::sum;
   std::int32_t group = 1;
 };
-/// operand 1 (fp32 master weights) := operand 1 - rate * operand 0: one rounded product, one rounded difference.
+/// operand 1 (fp32 master weights) := operand 1 - rate * operand 0: one rounded product, one rounded
+/// difference.
 struct SgdStep {
   float rate = 0;
 };
@@ -80,8 +83,11 @@ struct Wait {
 
 struct BeginStep {};
 struct BeginMicrobatch {};
-/// A temporary destination begins a life in operand 0 (ACQ that opens); its content is undefined.
-struct OpenLease {};
+/// A temporary destination begins a life in operand 0 (ACQ that opens); its content is undefined. `bucket`
+/// says which parameters lie in it (Plan::buckets).
+struct OpenLease {
+  std::int32_t bucket = -1;
+};
 /// The producer fetches its destination again (ACQ inside a lease), operand 0.
 struct Acquire {};
 /// The storage of operand 0 goes back to the pool (FREE).
@@ -107,9 +113,9 @@ struct Finish {};
 /// The consumer has finished (STEP).
 struct EndStep {};
 
-using Action = std::variant<Allocate, Undefine, Fill, Gemm, Copy, Add, Scale, Communicate, SgdStep, Record, Wait,
-                            BeginStep, BeginMicrobatch, OpenLease, Acquire, CloseLease, Flag, Return, Hook, Ready,
-                            Finish, EndStep>;
+using Action = std::variant<Allocate, Undefine, Fill, Gemm, Copy, Add, Scale, Communicate, SgdStep, Record,
+                            Wait, BeginStep, BeginMicrobatch, OpenLease, Acquire, CloseLease, Flag, Return,
+                            Hook, Ready, Finish, EndStep>;
 
 /// The part that an op plays in the contract; the same Add is a fold of param.grad or a shard accumulation.
 enum class Purpose : std::uint8_t {
@@ -130,17 +136,18 @@ enum class Purpose : std::uint8_t {
 };
 std::string_view name_of(Purpose purpose);
 
-/// How a producer arrived at its beta. A wrong beta is named after the proxy that chose it (W4, W5, W17, W35).
+/// How a producer arrived at its beta. A wrong beta is named after the proxy that chose it (W4, W5, W17,
+/// W35).
 enum class BetaRule : std::uint8_t {
-  first_touch,        ///< the lease's own touched bit, read when the write is issued
-  constant,           ///< the layer's or the owner's strategy decides once and for all
-  strategy_flag,      ///< overwrite_main_grad, a flag per strategy
-  lease_flag,         ///< a flag that the owner flips after the first write of a lease
-  microbatch_index,   ///< is_first_microbatch by index
-  call_order,         ///< is_first_microbatch armed for the first call
-  other_parameter,    ///< the flag of another parameter
-  forward_time,       ///< a flag read in forward, or at dgrad time for a later write
-  captured,           ///< baked into a graph at its first execution
+  first_touch,       ///< the lease's own touched bit, read when the write is issued
+  constant,          ///< the layer's or the owner's strategy decides once and for all
+  strategy_flag,     ///< overwrite_main_grad, a flag per strategy
+  lease_flag,        ///< a flag that the owner flips after the first write of a lease
+  microbatch_index,  ///< is_first_microbatch by index
+  call_order,        ///< is_first_microbatch armed for the first call
+  other_parameter,   ///< the flag of another parameter
+  forward_time,      ///< a flag read in forward, or at dgrad time for a later write
+  captured,          ///< baked into a graph at its first execution
 };
 std::string_view name_of(BetaRule rule);
 

@@ -3,9 +3,9 @@
 namespace shardcheck {
 
 std::string_view name_of(Purpose purpose) {
-  constexpr std::string_view names[] = {"none",   "setup",   "zero",       "write",  "dummy",   "fold",   "scale",
-                                        "stage",  "reduce",  "unstage",    "accumulate", "divide", "consume",
-                                        "weights"};
+  constexpr std::string_view names[] = {"none",       "setup",  "zero",    "write",  "dummy",
+                                        "fold",       "scale",  "stage",   "reduce", "unstage",
+                                        "accumulate", "divide", "consume", "weights"};
   return names[static_cast<int>(purpose)];
 }
 
@@ -65,7 +65,9 @@ struct AccessOf {
 
 }  // namespace
 
-Access access_of(const Action& action) { return std::visit(AccessOf{}, action); }
+Access access_of(const Action& action) {
+  return std::visit(AccessOf{}, action);
+}
 
 bool is_event(const Action& action) {
   const bool orders = std::holds_alternative<Record>(action) || std::holds_alternative<Wait>(action);

@@ -1,5 +1,5 @@
-// Plan: what a scenario means, as data. Any backend executes it, the monitor judges it before it runs, a fault is a
-// rewrite of it. Next: core/plan/builder.h makes one, core/backend.h executes one.
+// Plan: what a scenario means, as data. Any backend executes it, the monitor judges it before it runs, a
+// fault is a rewrite of it. Next: core/plan/builder.h makes one, core/backend.h executes one.
 #pragma once
 
 #include <cstdint>
@@ -68,7 +68,8 @@ struct Plan {
   Poison poison = Poison::quiet_nan;
   std::vector<PlanParameter> parameters;
   std::vector<Buffer> buffers;
-  std::vector<Placement> placements;  ///< of destination buffers (main_grad, lease_slot, shard, staging)
+  std::vector<Placement> placements;            ///< in persistent buffers (main_grad, shard, staging)
+  std::vector<std::vector<Placement>> buckets;  ///< in a lease of this bucket: views relative to its begin
   std::vector<Op> ops;
   std::vector<Result> results;
   std::int32_t events = 0;
@@ -96,8 +97,8 @@ Access access_of(const Action& action);
 /// True for ops that only tell of the protocol and move no byte.
 bool is_event(const Action& action);
 
-/// The op in words, for people: "wgrad GEMM, beta = 1, of w0 (use 0, microbatch 1, step 0) into main_grad[0:4) on
-/// ranks 0 to 1".
+/// The op in words, for people: "wgrad GEMM, beta = 1, of w0 (use 0, microbatch 1, step 0) into
+/// main_grad[0:4) on ranks 0 to 1".
 std::string describe(const Plan& plan, const Op& op);
 
 /// "ranks 0 to 3", "rank 2", "ranks 0, 2".

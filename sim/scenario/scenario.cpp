@@ -1,0 +1,145 @@
+#include "sim/scenario/scenario.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace shardcheck {
+
+std::string_view name_of(Strategy strategy) {
+  constexpr std::string_view names[] = {
+      "megatron-ddp",           "megatron-ddp-zero1",           "megatron-fsdp-v1/no_shard",
+      "megatron-fsdp-v1/optim", "megatron-fsdp-v1/optim_grads", "megatron-fsdp-v1/optim_grads_params"};
+  return names[static_cast<int>(strategy)];
+}
+
+std::string_view name_of(WriteMode mode) {
+  constexpr std::string_view names[] = {"te-module", "te-ops", "R1", "R2", "R3", "R4", "R5", "R6", "R7"};
+  return names[static_cast<int>(mode)];
+}
+
+std::string_view describe(WriteMode mode) {
+  constexpr std::string_view sentences[] = {
+      "Transformer Engine today, module path: overwrite flag, then is_first_microbatch",
+      "Transformer Engine today, ops path: overwrite flag of the strategy",
+      "overwrite flag that means 'the destination is temporary'",
+      "two constructor booleans, constant per layer",
+      "a flag per lease that the owner flips after the first write",
+      "overwrite in the first microbatch, the owner skips zeroing",
+      "first-touch bit of the lease, owner-side (the reference)",
+      "every lease is zero-filled, producers always accumulate",
+      "no fusion: the owner's hook folds a real gradient"};
+  return sentences[static_cast<int>(mode)];
+}
+
+std::string_view name_of(FirstMicrobatch driver) {
+  constexpr std::string_view names[] = {"none", "index", "armed"};
+  return names[static_cast<int>(driver)];
+}
+
+std::string_view name_of(Execution execution) {
+  constexpr std::string_view names[] = {"eager", "delayed", "graph"};
+  return names[static_cast<int>(execution)];
+}
+
+std::string_view name_of(Loss loss) {
+  return loss == Loss::mean ? "mean" : "per_token";
+}
+
+std::string_view name_of(Scaling scaling) {
+  constexpr std::string_view names[] = {"before", "in_collective", "finalize"};
+  return names[static_cast<int>(scaling)];
+}
+
+std::string_view name_of(DataMode mode) {
+  return mode == DataMode::provenance ? "provenance" : "integers";
+}
+
+std::string_view name_of(Producer producer) {
+  constexpr std::string_view names[] = {"fused", "unfused", "other"};
+  return names[static_cast<int>(producer)];
+}
+
+std::int64_t tokens_of(const Scenario& scenario, std::int32_t rank, std::int32_t microbatch) {
+  for (const TokenCount& count : scenario.token_counts) {
+    if (count.rank == rank && count.microbatch == microbatch) return count.tokens;
+  }
+  return scenario.tokens;
+}
+
+std::int64_t tokens_of_step(const Scenario& scenario) {
+  std::int64_t sum = 0;
+  for (std::int32_t rank = 0; rank < scenario.ranks; ++rank) {
+    for (std::int32_t m = 0; m < scenario.microbatches; ++m) sum += tokens_of(scenario, rank, m);
+  }
+  return std::max<std::int64_t>(sum, 1);
+}
+
+bool is_used(const Scenario& scenario, std::int32_t parameter, std::int32_t step, std::int32_t rank,
+             std::int32_t microbatch) {
+  const auto covers = [](std::int32_t where, std::int32_t index) { return where == -1 || where == index; };
+  for (const Silence& s : scenario.silent) {
+    if (s.parameter == parameter && covers(s.step, step) && covers(s.rank, rank) &&
+        covers(s.microbatch, microbatch)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+std::vector<std::int32_t> reduction_domain(const Scenario& scenario, std::int32_t parameter,
+                                           std::int32_t rank) {
+  const bool expert = scenario.parameters[static_cast<std::size_t>(parameter)].expert;
+  const std::int32_t stride = expert ? scenario.expert_parallel : 1;
+  std::vector<std::int32_t> domain;
+  for (std::int32_t r = expert ? rank % stride : 0; r < scenario.ranks; r += stride) domain.push_back(r);
+  return domain;
+}
+
+namespace {
+
+std::string shapes_of(const Scenario& scenario) {
+  std::string text;
+  for (std::size_t p = 0; p < scenario.parameters.size(); ++p) {
+    if (p == 4 && scenario.parameters.size() > 5) {
+      return fmt::format("{} and {} more", text, scenario.parameters.size() - p);
+    }
+    const ScenarioParameter& parameter = scenario.parameters[p];
+    std::string uses;
+    for (const ScenarioUse& use : scenario.uses) {
+      if (use.parameter == static_cast<std::int32_t>(p))
+        uses += fmt::format("{}{}", uses.empty() ? "" : "+", name_of(use.producer));
+    }
+    text += fmt::format("{}{} ({}, {}{}{})", p == 0 ? "" : ", ", parameter.name,
+                        fmt::join(parameter.shape, "x"), uses.empty() ? "unused" : uses,
+                        parameter.expert ? ", expert" : "", parameter.trainable ? "" : ", frozen");
+  }
+  return text;
+}
+
+std::string count(std::int64_t n, std::string_view noun) {
+  const std::string_view ending = n == 1 ? "" : noun.ends_with("ch") ? "es" : "s";
+  return fmt::format("{} {}{}", n, noun, ending);
+}
+
+}  // namespace
+
+std::string describe(const Scenario& scenario) {
+  std::string text = fmt::format(
+      "{} on {}, {} of {}, beta by {} ({}). Parameters: {}. Loss {}, scaled {}, main_grad {}, wire {}, data "
+      "{}.",
+      name_of(scenario.strategy), count(scenario.ranks, "rank"), count(scenario.steps, "step"),
+      count(scenario.microbatches, "microbatch"), name_of(scenario.write_mode), name_of(scenario.execution),
+      shapes_of(scenario), name_of(scenario.loss), name_of(scenario.scaling), name_of(scenario.main_grad),
+      name_of(scenario.comm), name_of(scenario.data));
+  if (!scenario.silent.empty())
+    text += fmt::format(" {} of a parameter without a use.", count(std::ssize(scenario.silent), "case"));
+  if (!scenario.token_counts.empty())
+    text += fmt::format(" {} with another number of tokens.",
+                        count(std::ssize(scenario.token_counts), "microbatch"));
+  if (!scenario.zeroing) text += " The owner does not zero.";
+  if (!scenario.fault.empty()) text += fmt::format(" Fault {} is switched on.", scenario.fault);
+  return text;
+}
+
+}  // namespace shardcheck

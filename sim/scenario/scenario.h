@@ -1,0 +1,184 @@
+// Scenario: a whole experiment as one small value. Everything that can differ between two training jobs and
+// matter to the contract is a field here; the planner turns it into a plan, the oracle into the right answer.
+// Written and read as JSON by sim/scenario/json.h, checked by sim/scenario/validate.h.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/tensor/dtype.h"
+
+namespace shardcheck {
+
+/// Who owns the gradient buffers.
+enum class Strategy : std::uint8_t {
+  megatron_ddp,             ///< persistent buffer, all-reduce (wgrad 3.1)
+  megatron_ddp_zero1,       ///< persistent buffer, reduce-scatter, sharded optimizer (3.2)
+  fsdp_no_shard,            ///< Megatron-FSDP v1, everything replicated (3.4)
+  fsdp_optim,               ///< Megatron-FSDP v1, optimizer state sharded
+  fsdp_optim_grads,         ///< Megatron-FSDP v1, gradients sharded too: temporary leases
+  fsdp_optim_grads_params,  ///< Megatron-FSDP v1, weights sharded too
+};
+inline constexpr int kStrategies = 6;
+std::string_view name_of(Strategy strategy);
+
+/// True where a producer writes into a temporary lease, false where it writes into a persistent buffer.
+constexpr bool has_leases(Strategy s) {
+  return s == Strategy::fsdp_optim_grads || s == Strategy::fsdp_optim_grads_params;
+}
+/// True where each rank owns a slice of the reduced gradient, false where every rank owns all of it.
+constexpr bool shards_gradient(Strategy s) {
+  return s != Strategy::megatron_ddp && s != Strategy::fsdp_no_shard;
+}
+constexpr bool is_fsdp(Strategy s) {
+  return s >= Strategy::fsdp_no_shard;
+}
+
+/// Which predicate chooses beta, and whose hooks run (wgrad 4.2 and 4.4).
+enum class WriteMode : std::uint8_t {
+  te_module,  ///< Transformer Engine today, module path
+  te_ops,     ///< Transformer Engine today, ops path
+  r1,         ///< overwrite_main_grad means "the destination is temporary"
+  r2,         ///< two constructor booleans
+  r3,         ///< a flag per lease that the owner flips after the first write
+  r4,         ///< overwrite in the first microbatch, skip zeroing
+  r5,         ///< first-touch bit, owner-side: the reference
+  r6,         ///< every lease is zero-filled, producers always accumulate
+  r7,         ///< no fusion
+};
+inline constexpr int kWriteModes = 9;
+std::string_view name_of(WriteMode mode);
+/// One line about the predicate, for people.
+std::string_view describe(WriteMode mode);
+/// True for R5, R6 and R7, whose hooks follow the contract; the others keep today's flags and hooks.
+constexpr bool has_reference_hooks(WriteMode mode) {
+  return mode >= WriteMode::r5;
+}
+
+/// Who drives is_first_microbatch on the module path.
+enum class FirstMicrobatch : std::uint8_t { none, index, armed };
+std::string_view name_of(FirstMicrobatch driver);
+
+/// When the weight gradient is computed.
+enum class Execution : std::uint8_t {
+  eager,    ///< inside backward
+  delayed,  ///< after all data gradients of the microbatch
+  graph,    ///< beta is baked at the first execution of a use and replayed
+};
+std::string_view name_of(Execution execution);
+
+enum class Loss : std::uint8_t { mean, per_token };
+std::string_view name_of(Loss loss);
+
+/// Where the scale of mean loss is applied.
+enum class Scaling : std::uint8_t { before, in_collective, finalize };
+std::string_view name_of(Scaling scaling);
+
+enum class DataMode : std::uint8_t { provenance, integers };
+std::string_view name_of(DataMode mode);
+
+enum class Producer : std::uint8_t {
+  fused,    ///< writes main_grad itself, by the protocol under test
+  unfused,  ///< returns a real gradient through autograd
+  other,    ///< another op that writes main_grad itself and always chooses the right beta
+};
+std::string_view name_of(Producer producer);
+
+struct ScenarioParameter {
+  std::string name;
+  std::vector<std::int64_t>
+      shape;                  ///< 1-D (bias, norm: never fused) or 2-D (rows = out features, columns = in)
+  DType dtype = DType::bf16;  ///< f32, bf16 or f16; also the type of its activations
+  bool trainable = true;
+  bool expert = false;    ///< reduced over the expert-data-parallel group
+  std::int32_t unit = 0;  ///< FSDP unit; also the bucket boundary of sharded strategies
+  bool operator==(const ScenarioParameter&) const = default;
+  std::int64_t rows() const { return shape.empty() ? 1 : shape[0]; }
+  std::int64_t columns() const { return shape.size() < 2 ? 1 : shape[1]; }
+  std::int64_t numel() const { return rows() * columns(); }
+};
+
+/// One consumption of a parameter in a microbatch's forward. The list of uses is the forward order; a
+/// parameter that appears twice is tied or repeated.
+struct ScenarioUse {
+  std::int32_t parameter = 0;
+  Producer producer = Producer::fused;
+  std::int32_t unit = -1;  ///< the FSDP unit that runs it; -1: the parameter's own
+  bool operator==(const ScenarioUse&) const = default;
+};
+
+/// The parameter has no use there; -1 stands for every step, rank or microbatch.
+struct Silence {
+  std::int32_t parameter = 0, step = -1, rank = -1, microbatch = -1;
+  bool operator==(const Silence&) const = default;
+};
+
+/// Another number of tokens there; 0 is an empty microbatch.
+struct TokenCount {
+  std::int32_t rank = 0, microbatch = 0;
+  std::int64_t tokens = 0;
+  bool operator==(const TokenCount&) const = default;
+};
+
+struct Scenario {
+  static constexpr int kSchema = 1;
+
+  std::string name;
+  std::uint64_t seed = 1;
+
+  std::int32_t ranks = 2;            ///< data-parallel ranks (context-parallel peers included)
+  std::int32_t expert_parallel = 1;  ///< expert parameters are reduced over ranks / expert_parallel ranks
+
+  Strategy strategy = Strategy::megatron_ddp;
+  std::int64_t bucket_size = 0;  ///< elements; 0: one bucket a buffer
+  bool overlap = true;           ///< reductions start in backward, on their own stream
+  std::int32_t slots = 2;        ///< storage of leases: this many slots, recycled
+  bool zeroing = true;           ///< the owner zeroes persistent destinations at the begin of a step
+
+  WriteMode write_mode = WriteMode::r5;
+  FirstMicrobatch first_microbatch = FirstMicrobatch::none;
+  Execution execution = Execution::eager;
+
+  std::vector<ScenarioParameter> parameters;
+  std::vector<ScenarioUse> uses;
+  std::int32_t steps = 2;
+  std::int32_t microbatches = 2;
+  std::int64_t tokens = 1;  ///< of a rank and microbatch
+  std::vector<TokenCount> token_counts;
+  std::vector<Silence> silent;
+
+  Loss loss = Loss::mean;
+  Scaling scaling = Scaling::before;
+  DType main_grad = DType::f32;
+  DType comm = DType::f32;
+  DataMode data = DataMode::provenance;
+
+  std::string fault;  ///< an entry of the zoo that rewrites the plan, or empty
+
+  bool operator==(const Scenario&) const = default;
+};
+
+/// Tokens of that rank and microbatch.
+std::int64_t tokens_of(const Scenario& scenario, std::int32_t rank, std::int32_t microbatch);
+
+/// Tokens of all ranks and microbatches of a step, at least 1.
+std::int64_t tokens_of_step(const Scenario& scenario);
+
+/// True when the parameter has its uses there.
+bool is_used(const Scenario& scenario, std::int32_t parameter, std::int32_t step, std::int32_t rank,
+             std::int32_t microbatch);
+
+/// The ranks whose gradients of the parameter are summed with those of `rank`, ascending.
+std::vector<std::int32_t> reduction_domain(const Scenario& scenario, std::int32_t parameter,
+                                           std::int32_t rank);
+
+/// Size of that domain.
+constexpr std::int32_t domain_size(const Scenario& scenario, bool expert) {
+  return expert ? scenario.ranks / scenario.expert_parallel : scenario.ranks;
+}
+
+/// The scenario in one paragraph, for reports.
+std::string describe(const Scenario& scenario);
+
+}  // namespace shardcheck
