@@ -1,0 +1,72 @@
+# What tools/quickstart and tools/test share: packages, configuring, building. Sourced, never run. Everything said
+# goes to standard error, so that the output of the command that follows stays its own.
+
+shardcheck_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+# Debian 12 and Ubuntu 24.04 names.
+shardcheck_packages=(
+  build-essential cmake ninja-build
+  libfmt-dev nlohmann-json3-dev libcli11-dev libeigen3-dev librapidcheck-dev
+  libgtest-dev libgmock-dev libbenchmark-dev
+)
+
+say() { printf 'shardcheck: %s\n' "$*" >&2; }
+
+# fail STATUS SENTENCE. The statuses are those of the command: 3 the machine cannot, 70 our own mistake.
+fail() {
+  say "$2"
+  exit "$1"
+}
+
+missing_packages() {
+  local package
+  for package in "${shardcheck_packages[@]}"; do
+    [[ $(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) == installed ]] || echo "$package"
+  done
+}
+
+# apt_get ARGUMENTS: as root, without questions, patient when another apt holds the lock.
+apt_get() {
+  local root=()
+  if ((EUID != 0)); then
+    command -v sudo >/dev/null || fail 3 "packages are missing and there is neither root nor sudo: apt-get $*"
+    root=(sudo)
+  fi
+  "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=120 "$@" </dev/null
+}
+
+install_packages() {
+  if ! { command -v apt-get && command -v dpkg-query; } >/dev/null; then
+    say "no apt here, so these are taken to be installed by other means: ${shardcheck_packages[*]}"
+    return
+  fi
+  local missing log
+  mapfile -t missing < <(missing_packages)
+  ((${#missing[@]} > 0)) || return 0
+  say "installing ${missing[*]}"
+  log=$(mktemp)
+  # A failed update is no failure yet: one dead mirror in the list need not be the one that has these packages.
+  apt_get update >"$log" 2>&1 || true
+  if ! apt_get install --no-install-recommends "${missing[@]}" >>"$log" 2>&1; then
+    grep -E '^(E|Err|W):?' "$log" | tail -n 5 >&2
+    rm -f "$log"
+    fail 3 "apt could not install the packages (is there a network?); once they are there, run this again"
+  fi
+  rm -f "$log"
+}
+
+# Ninja configures again by itself when a CMakeLists.txt changes; it does not know of the presets.
+configure() {
+  [[ $shardcheck_root/build/release/build.ninja -nt $shardcheck_root/CMakePresets.json ]] && return
+  say "configuring build/release"
+  (cd "$shardcheck_root" && cmake --preset release) >&2 </dev/null || fail 3 "cmake could not configure; see above"
+}
+
+# build TARGET: progress on a terminal, only what goes wrong elsewhere.
+build() {
+  local quiet=()
+  [[ -t 2 ]] || quiet=(-- --quiet)
+  say "building"
+  (cd "$shardcheck_root" && cmake --build --preset release --target "$1" "${quiet[@]}") >&2 </dev/null ||
+    fail 70 "the build failed; see above"
+}
