@@ -33,11 +33,14 @@ bool has_word(std::string_view line, std::string_view word) {
   return false;
 }
 
+/// True when `c` before a '/' makes it a part of a longer path.
+bool continues_path(char c) { return is_identifier(c) || c == '}' || c == '.' || c == '/' || c == '-'; }
+
 /// True when an absolute path into `folder` stands on the line; "build/work/x" and "${prefix}/tmp/x" are none.
 bool has_path_into(std::string_view line, std::string_view folder) {
   for (auto at = line.find(folder); at != std::string_view::npos; at = line.find(folder, at + 1)) {
     const auto end = at + folder.size();
-    const bool absolute = at == 0 || !(is_identifier(line[at - 1]) || std::string_view("}./-").find(line[at - 1]) != std::string_view::npos);
+    const bool absolute = at == 0 || !continues_path(line[at - 1]);
     if (absolute && end < line.size() && is_letter(line[end])) return true;
   }
   return false;

@@ -1,5 +1,7 @@
 #include "tools/tidy/rules.h"
 
+#include <fmt/format.h>
+
 #include "tools/tidy/file_rules.h"
 #include "tools/tidy/include_rules.h"
 #include "tools/tidy/line_rules.h"
@@ -36,11 +38,8 @@ constexpr Rule kRules[] = {
 std::span<const Rule> rules() { return kRules; }
 
 std::string describe(const Rule& rule, const Offence& offence) {
-  std::string text = offence.path;
-  if (offence.line > 0) text += ":" + std::to_string(offence.line);
-  text += ": " + std::string(rule.sentence);
-  if (!offence.excerpt.empty()) text += ": " + offence.excerpt;
-  return text;
+  const std::string place = offence.line > 0 ? fmt::format("{}:{}", offence.path, offence.line) : offence.path;
+  return fmt::format("{}: {}{}{}", place, rule.sentence, offence.excerpt.empty() ? "" : ": ", offence.excerpt);
 }
 
 }  // namespace shardcheck::tidy

@@ -1,9 +1,15 @@
 // Every rule of tools/tidy holds in this checkout. A failure is one line a place: file, line, sentence.
 #include <gtest/gtest.h>
 
+#include <ostream>
+
 #include "tools/tidy/rules.h"
 
 namespace shardcheck::tidy {
+
+/// GoogleTest finds it by the type and prints a rule by its name.
+static void PrintTo(const Rule& rule, std::ostream* out) { *out << rule.name; }
+
 namespace {
 
 class Checkout : public testing::TestWithParam<Rule> {};
