@@ -1,0 +1,194 @@
+// A GEMM as a tensor core computes it: K in ascending steps, chunks promoted, splits added in order, then the
+// epilogue (tensor-core 1). Operands are decoded and packed once; the loops below allocate nothing.
+#include <bit>
+#include <cmath>
+
+#include "core/numerics/aligned_sum.h"
+#include "core/numerics/gemm_detail.h"
+
+namespace shardcheck::gemm_detail {
+namespace {
+
+/// An operand decoded for aligned_step: [panel of `lanes` rows][k][lane]; rows past the end are zero.
+struct PackedOperand {
+  std::vector<double> value;
+  std::vector<std::int32_t> exponent;
+};
+
+/// Exponent of a decoded operand: its own for a normal number, the format's smallest for a subnormal one.
+std::int32_t operand_exponent(const Format& format, float value) {
+  if (value == 0.0f) return kZeroExponent;
+  return std::max<std::int32_t>(std::min<std::int32_t>(exponent_of(value), 128), format.smallest_exponent());
+}
+
+PackedOperand pack(const OperandView& view, std::int64_t rows, std::int64_t k, std::int64_t lanes) {
+  const Format& format = format_of(view.format);
+  const OperandReader read(view);
+  const auto size = static_cast<std::size_t>(round_up(rows, lanes) * k);
+  PackedOperand packed{std::vector<double>(size, 0.0), std::vector<std::int32_t>(size, kZeroExponent)};
+  for (std::int64_t panel = 0; panel < rows; panel += lanes) {
+    const std::int64_t used = std::min(lanes, rows - panel);
+    for (std::int64_t i = 0; i < k; ++i) {
+      for (std::int64_t lane = 0; lane < used; ++lane) {
+        const float value = read(panel + lane, i);
+        const auto at = static_cast<std::size_t>(panel * k + i * lanes + lane);
+        packed.value[at] = value;
+        packed.exponent[at] = operand_exponent(format, value);
+      }
+    }
+  }
+  return packed;
+}
+
+/// Part of K, in products.
+struct Range {
+  std::int64_t begin;
+  std::int64_t end;
+};
+
+/// kLanes outputs of one column.
+struct Tile {
+  const double* a;
+  const std::int32_t* a_exponent;
+  const double* b;
+  const std::int32_t* b_exponent;
+  std::int64_t row;  ///< first row
+  std::int64_t column;
+};
+
+AlignedSums sum_steps(const Accumulator& rule, const Tile& tile, Range range) {
+  AlignedSums sums;
+  for (std::int64_t i = range.begin; i < range.end; i += rule.products_per_step) {
+    const auto count = static_cast<int>(std::min<std::int64_t>(rule.products_per_step, range.end - i));
+    aligned_step(sums, rule, count, tile.a + i * kLanes, tile.a_exponent + i * kLanes, tile.b + i,
+                 tile.b_exponent + i);
+  }
+  return sums;
+}
+
+class AlignedGemm {
+ public:
+  AlignedGemm(const ArithmeticProfile& profile, const GemmProblem& problem)
+      : profile_(profile),
+        problem_(problem),
+        rule_(accumulator(profile, problem)),
+        a_(pack(problem.a, problem.m, problem.k, kLanes)),
+        b_(pack(problem.b, problem.n, problem.k, 1)) {}
+
+  void run(std::span<const std::byte> c, std::span<std::byte> d) const {
+    for (std::int64_t row = 0; row < problem_.m; row += kLanes) {
+      for (std::int64_t column = 0; column < problem_.n; ++column) write(tile_at(row, column), c, d);
+    }
+  }
+
+ private:
+  static const Accumulator& accumulator(const ArithmeticProfile& profile, const GemmProblem& problem) {
+    if (format_of(problem.a.format).width() > 8) return profile.sixteen_bit;
+    return problem.fast_accumulation == FastAccumulation::on ? profile.fp8_fast : profile.fp8_promoted;
+  }
+
+  Tile tile_at(std::int64_t row, std::int64_t column) const {
+    return {.a = a_.value.data() + row * problem_.k,
+            .a_exponent = a_.exponent.data() + row * problem_.k,
+            .b = b_.value.data() + column * problem_.k,
+            .b_exponent = b_.exponent.data() + column * problem_.k,
+            .row = row,
+            .column = column};
+  }
+
+  std::int64_t used_lanes(const Tile& tile) const {
+    return std::min<std::int64_t>(kLanes, problem_.m - tile.row);
+  }
+
+  /// y = promote(y, p) for one chunk sum p: y + p, or with block scales one fma a chunk.
+  void promote(const Tile& tile, std::int64_t k_block, const AlignedSums& chunk, float* y) const {
+    if (!is_block_mode(problem_.scale_mode_a)) {
+      for (int lane = 0; lane < kLanes; ++lane) y[lane] = y[lane] + static_cast<float>(chunk.value[lane]);
+      return;
+    }
+    const bool vectors = problem_.scale_mode_a == problem_.scale_mode_b;
+    const float sb =
+        scale_of(problem_.scale_mode_b, problem_.scales_b, problem_.n, problem_.k, tile.column, k_block);
+    for (std::int64_t lane = 0; lane < used_lanes(tile); ++lane) {
+      const auto p = static_cast<float>(chunk.value[lane]);
+      const float sa = scale_of(problem_.scale_mode_a, problem_.scales_a, problem_.m, problem_.k,
+                                tile.row + lane, k_block);
+      y[lane] = vectors ? std::fma(p * sb, sa, y[lane]) : std::fma(p, sa * sb, y[lane]);
+    }
+  }
+
+  /// The accumulator over one range of K.
+  void accumulate(const Tile& tile, Range range, float* result) const {
+    if (rule_.promotion_interval == 0) {
+      std::copy_n(sum_steps(rule_, tile, range).value, kLanes, result);
+      return;
+    }
+    std::fill_n(result, kLanes, 0.0f);
+    for (std::int64_t i = range.begin; i < range.end; i += rule_.promotion_interval) {
+      const Range chunk{i, std::min<std::int64_t>(i + rule_.promotion_interval, range.end)};
+      promote(tile, i / kScaleBlock, sum_steps(rule_, tile, chunk), result);
+    }
+  }
+
+  /// All of K: the splits, each from zero, added in fp32 in ascending order.
+  void accumulate_splits(const Tile& tile, float* result) const {
+    const std::int64_t tiles = div_ceil(problem_.k, profile_.split_tile);
+    const std::int64_t step =
+        std::max<std::int64_t>(1, div_ceil(tiles, problem_.split_k)) * profile_.split_tile;
+    accumulate(tile, {0, std::min(step, problem_.k)}, result);
+    for (std::int64_t i = step; i < problem_.k; i += step) {
+      float partial[kLanes];
+      accumulate(tile, {i, std::min(i + step, problem_.k)}, partial);
+      for (int lane = 0; lane < kLanes; ++lane) result[lane] = result[lane] + partial[lane];
+    }
+  }
+
+  /// z of tensor-core 1: scales in the chip's order. Block scales are already inside.
+  float scaled(float accumulated, const Tile& tile, std::int64_t lane) const {
+    const auto scale_a = [&] {
+      return scale_of(problem_.scale_mode_a, problem_.scales_a, problem_.m, problem_.k, tile.row + lane, 0);
+    };
+    const auto scale_b = [&] {
+      return scale_of(problem_.scale_mode_b, problem_.scales_b, problem_.n, problem_.k, tile.column, 0);
+    };
+    switch (problem_.scale_mode_a) {
+      case ScaleMode::tensor: return accumulated * (problem_.alpha * scale_a() * scale_b());
+      case ScaleMode::outer_vector: return accumulated * scale_a() * scale_b() * problem_.alpha;
+      default: return problem_.alpha * accumulated;
+    }
+  }
+
+  std::uint32_t finished(float z, std::int64_t index, std::span<const std::byte> c) const {
+    const DType output = problem_.output;
+    if (problem_.beta == Beta::zero) return code_of(output, z);
+    const bool two_roundings = profile_.narrow_accumulation == NarrowAccumulation::round_product_then_sum;
+    const float product = two_roundings ? rounded_to(output, z) : z;
+    // Two 16-bit numbers added in fp32 and then rounded: 24 >= 2 * 11 + 2 significant bits, so the two
+    // roundings of the sum give what one would.
+    return code_of(output, product + read_value(output, c, index));
+  }
+
+  void write(const Tile& tile, std::span<const std::byte> c, std::span<std::byte> d) const {
+    float accumulated[kLanes];
+    accumulate_splits(tile, accumulated);
+    for (std::int64_t lane = 0; lane < used_lanes(tile); ++lane) {
+      const std::int64_t index = tile.column * problem_.m + tile.row + lane;
+      write_code(problem_.output, d, index, finished(scaled(accumulated[lane], tile, lane), index, c));
+    }
+  }
+
+  const ArithmeticProfile& profile_;
+  const GemmProblem& problem_;
+  const Accumulator& rule_;
+  PackedOperand a_;
+  PackedOperand b_;
+};
+
+}  // namespace
+
+void aligned_gemm(const ArithmeticProfile& profile, const GemmProblem& problem, std::span<const std::byte> c,
+                  std::span<std::byte> d) {
+  AlignedGemm(profile, problem).run(c, d);
+}
+
+}  // namespace shardcheck::gemm_detail

@@ -1,0 +1,101 @@
+// Arithmetic profiles: what a chip's matrix product does to the last bit, as data. Another chip is another
+// row. `hopper` is measured (tensor-core 1 and 2); `ideal` is no chip: the exact sum, rounded once. Read
+// next: gemm.h, which computes by a profile; aligned_sum.h, the step that the numbers below describe.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "core/numerics/format.h"
+
+namespace shardcheck {
+
+/// One accumulator (tensor-core 1).
+struct Accumulator {
+  int products_per_step;  ///< n: products aligned and added at once
+  int alignment_bits;  ///< F: fraction bits below the largest exponent that a term keeps when it is aligned
+  int kept_bits;       ///< P: fraction bits that the result of a step keeps
+  int promotion_interval;  ///< products after which the accumulator is added to an fp32 sum and cleared; 0:
+                           ///< never
+};
+
+/// How products are summed.
+enum class Summation : std::uint8_t {
+  exact,    ///< the sum with scales, alpha and beta * C in it, rounded once to the output type
+  aligned,  ///< steps of an Accumulator, then the epilogue of tensor-core 1: scales in its order, C added at
+            ///< the end
+};
+
+/// What happens to the product before C is added, when the output is bf16 or fp16.
+enum class NarrowAccumulation : std::uint8_t {
+  round_sum_once,          ///< D = RN16(RN(z + C)); with Summation::exact the sum itself is exact
+  round_product_then_sum,  ///< D = RN16(RN16(z) + C)
+};
+
+/// Everything that decides the bits of a GEMM, except the algorithm's own choices (split-K, fast
+/// accumulation).
+struct ArithmeticProfile {
+  std::string_view name;
+  std::string_view evidence;  ///< "definition", "measured" or "published"
+  Summation summation;
+  Accumulator sixteen_bit;   ///< bf16 and fp16 operands
+  Accumulator fp8_fast;      ///< FP8 operands, fast accumulation
+  Accumulator fp8_promoted;  ///< FP8 operands, fast accumulation off
+  NarrowAccumulation narrow_accumulation;
+  int split_tile;  ///< products in the tile that split-K deals out
+};
+
+inline constexpr ArithmeticProfile kIdeal{
+    .name = "ideal",
+    .evidence = "definition",
+    .summation = Summation::exact,
+    .sixteen_bit = {},
+    .fp8_fast = {},
+    .fp8_promoted = {},
+    .narrow_accumulation = NarrowAccumulation::round_sum_once,
+    .split_tile = 0,
+};
+
+/// NVIDIA H100 / H200 through cuBLASLt: tensor-core 1. fp16 output was not looked at there; it is taken to
+/// follow bf16.
+inline constexpr ArithmeticProfile kHopper{
+    .name = "hopper",
+    .evidence = "measured",
+    .summation = Summation::aligned,
+    .sixteen_bit = {.products_per_step = 16, .alignment_bits = 25, .kept_bits = 23, .promotion_interval = 0},
+    .fp8_fast = {.products_per_step = 32, .alignment_bits = 13, .kept_bits = 13, .promotion_interval = 0},
+    .fp8_promoted = {.products_per_step = 32,
+                     .alignment_bits = 13,
+                     .kept_bits = 13,
+                     .promotion_interval = 128},
+    .narrow_accumulation = NarrowAccumulation::round_product_then_sum,
+    .split_tile = 128,
+};
+
+inline constexpr std::array<const ArithmeticProfile*, 2> kProfiles = {&kIdeal, &kHopper};
+
+/// A chunk that is promoted is a whole number of steps, and a tile of split-K a whole number of chunks and
+/// steps; otherwise steps would depend on where a chunk began.
+constexpr bool steps_fit(const ArithmeticProfile& profile) {
+  for (const Accumulator& accumulator : {profile.sixteen_bit, profile.fp8_fast, profile.fp8_promoted}) {
+    if (accumulator.promotion_interval % accumulator.products_per_step != 0) return false;
+    if (profile.split_tile % accumulator.products_per_step != 0) return false;
+    if (accumulator.promotion_interval != 0 && profile.split_tile % accumulator.promotion_interval != 0) {
+      return false;
+    }
+  }
+  return true;
+}
+static_assert(steps_fit(kHopper));
+
+/// The profile of that name, or null.
+constexpr const ArithmeticProfile* profile_named(std::string_view name) {
+  for (const ArithmeticProfile* profile : kProfiles) {
+    if (profile->name == name) return profile;
+  }
+  return nullptr;
+}
+
+}  // namespace shardcheck
