@@ -39,6 +39,7 @@ struct PlanParameter {
   std::string name;
   std::int64_t rows = 0, columns = 0;
   bool trainable = true;
+  std::int32_t group = 1;  ///< ranks over which its gradient is summed
   std::int64_t numel() const { return rows * columns; }
 };
 

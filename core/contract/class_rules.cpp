@@ -1,0 +1,241 @@
+#include "core/contract/class_rules.h"
+
+#include <fmt/format.h>
+
+#include "core/assert.h"
+
+namespace shardcheck {
+namespace {
+
+std::size_t slot_of(const Plan& plan, Rank rank, ParamId parameter) {
+  return static_cast<std::size_t>(rank.value) * plan.parameters.size() +
+         static_cast<std::size_t>(parameter.value);
+}
+
+/// The clause that a wrong beta breaks: named after the proxy that chose it, else after what was in the
+/// bytes.
+std::string_view clause_of_beta(BetaRule rule, Content before, bool persistent, bool accumulate) {
+  switch (rule) {
+    case BetaRule::microbatch_index:
+    case BetaRule::call_order: return "W5";
+    case BetaRule::other_parameter:
+    case BetaRule::forward_time: return "W17";
+    case BetaRule::captured: return "W35";
+    default: break;
+  }
+  const bool left_over = before == Content::stale || before == Content::undefined;
+  return accumulate && persistent && left_over ? "W6" : "W4";
+}
+
+std::string beta_sentence(bool accumulate, const Atom& atom, BetaRule rule) {
+  const std::string_view chosen = name_of(rule);
+  if (!accumulate) {
+    return fmt::format("beta = 0 overwrites {} contribution{} that must survive; beta was chosen by {}",
+                       atom.contributions, atom.contributions == 1 ? "" : "s", chosen);
+  }
+  const std::string_view what = atom.content != Content::stale ? "undefined bytes"
+                                : atom.earlier_step            ? "the value of an earlier step"
+                                                               : "the stale part of a reduce-scatter";
+  return fmt::format("beta = 1 adds to {}; beta was chosen by {}", what, chosen);
+}
+
+}  // namespace
+
+void ClassRules::breach(std::string_view clause, const Place& place, const std::string& sentence) {
+  Atom& atom = state_.at(place.rank, place.atom);
+  if (atom.tainted) return;
+  atom.tainted = true;
+  reporter_.report(clause, place.rank,
+                   reporter_.place(place.rank, place.buffer, state_.offset_of(place.atom)), sentence);
+}
+
+bool ClassRules::is_parameter(const Place& place) const {
+  return reporter_.place(place.rank, place.buffer, state_.offset_of(place.atom)).has_value();
+}
+
+std::int32_t ClassRules::group_of(const Place& place) const {
+  const auto found = reporter_.place(place.rank, place.buffer, state_.offset_of(place.atom));
+  return found ? plan_.parameters[static_cast<std::size_t>(found->parameter.value)].group : 1;
+}
+
+bool ClassRules::settled(const Place& place, Atom& atom, std::string_view clause_if_not) {
+  state_.settle(place.rank, stream_, atom);
+  if (atom.content != Content::in_flight) return true;
+  breach(clause_if_not, place,
+         "touches bytes that a collective is still using, with nothing that orders the two");
+  atom.content = atom.after;
+  return false;
+}
+
+void ClassRules::written(Atom& atom, Content content) {
+  atom.content = content;
+  atom.stream = stream_;
+  atom.written = index_;
+  if (content != Content::accumulated) {
+    atom.contributions = 0;
+    atom.scaled = false;
+  }
+}
+
+void ClassRules::apply(OpIndex index, const std::vector<bool>& hook_reported) {
+  const Op& op = plan_.ops[static_cast<std::size_t>(index.value)];
+  index_ = index.value;
+  stream_ = op.stream;
+  if (const auto* record = std::get_if<Record>(&op.action)) {
+    for (Rank rank : plan_.ranks_of(op)) state_.record(rank, op.stream, record->event, index);
+    return;
+  }
+  if (const auto* wait = std::get_if<Wait>(&op.action)) {
+    for (Rank rank : plan_.ranks_of(op)) state_.wait(rank, op.stream, wait->event);
+    return;
+  }
+  if (const auto* lease = std::get_if<OpenLease>(&op.action)) return open_lease(op, *lease);
+  if (std::holds_alternative<CloseLease>(op.action)) return close_lease(op);
+  if (std::holds_alternative<Finish>(op.action)) return finish(op);
+  if (std::holds_alternative<Undefine>(op.action)) return undefine(op);
+  if (std::holds_alternative<BeginStep>(op.action)) return begin_step(op);
+  if (const auto* gemm = std::get_if<Gemm>(&op.action)) return write(op, gemm->accumulate, 2, hook_reported);
+  if (const auto* s = std::get_if<Scale>(&op.action)) return scale(op, *s);
+  switch (op.why.purpose) {
+    case Purpose::zero: return zero(op);
+    case Purpose::fold: return write(op, std::holds_alternative<Add>(op.action), 1, hook_reported);
+    case Purpose::dummy: return read_placeholder(op);
+    case Purpose::reduce: return launch(op, std::get<Communicate>(op.action));
+    case Purpose::accumulate: return accumulate(op, std::holds_alternative<Add>(op.action));
+    case Purpose::stage: return stage(op);
+    case Purpose::unstage: return unstage(op);
+    case Purpose::consume: return consume(op);
+    default: return;
+  }
+}
+
+void ClassRules::write(const Op& op, bool accumulate, int operand, const std::vector<bool>& hook_reported) {
+  const BufferRole role = plan_.buffer(plan_.operand(op, operand)[0].buffer).role;
+  if (role == BufferRole::param_grad) return write_gradient_of_autograd(op, operand);
+  const bool persistent = role != BufferRole::lease_slot;
+  const bool fold = op.why.purpose == Purpose::fold;
+  each_atom(op, operand, [&](const Place& place, Atom& atom) {
+    if (fold && hook_reported[slot_of(plan_, place.rank, op.why.parameter)]) atom.tainted = true;
+    if (!settled(place, atom, "W22")) return written(atom, Content::accumulated);
+    const bool overwrites = !accumulate && atom.content == Content::accumulated;
+    const bool garbage = accumulate && (atom.content == Content::undefined || atom.content == Content::stale);
+    if (overwrites || garbage) {
+      const std::string_view by_beta = clause_of_beta(op.why.rule, atom.content, persistent, accumulate);
+      const bool hook_overwrites = fold && overwrites;
+      breach(hook_overwrites ? "W13" : by_beta, place, beta_sentence(accumulate, atom, op.why.rule));
+    } else if (atom.content == Content::valid) {
+      breach("W21", place, "writes a gradient whose bucket was already reduced in this step");
+    } else if (atom.content == Content::none) {
+      breach("W19", place, "writes storage that was returned to the pool");
+    } else if (atom.content == Content::accumulated && atom.scaled) {
+      breach("W25", place, "adds an unscaled contribution to one that carries the scale already");
+    }
+    const std::uint16_t before = accumulate ? atom.contributions : 0;
+    written(atom, Content::accumulated);
+    atom.contributions = static_cast<std::uint16_t>(before + 1);
+  });
+}
+
+void ClassRules::write_gradient_of_autograd(const Op& op, int operand) {
+  each_atom(op, operand, [&](const Place&, Atom& atom) { written(atom, Content::accumulated); });
+}
+
+void ClassRules::read_placeholder(const Op& op) {
+  if (std::holds_alternative<Fill>(op.action)) {
+    return each_atom(op, 0, [&](const Place&, Atom& atom) { written(atom, Content::zero); });
+  }
+  each_atom(op, 0, [&](const Place& place, Atom& atom) {
+    if (atom.content == Content::zero) return;
+    breach("W14", place, "autograd adds a placeholder that was not zeroed to a real gradient");
+  });
+  each_atom(op, 1, [&](const Place&, Atom& atom) { written(atom, Content::accumulated); });
+}
+
+void ClassRules::zero(const Op& op) {
+  each_atom(op, 0, [&](const Place& place, Atom& atom) {
+    if (settled(place, atom, "W22")) {
+      if (atom.content == Content::accumulated) {
+        breach("W2", place, "zeroes contributions that must survive");
+      } else if (atom.content == Content::valid) {
+        breach("W6", place, "zeroes a reduced gradient that the consumer has not finished with");
+      }
+    }
+    written(atom, Content::zero);
+  });
+}
+
+void ClassRules::scale(const Op& op, const Scale& scale) {
+  if (scale.factor == 1) return;
+  const bool finalizes = op.why.purpose == Purpose::divide;
+  each_atom(op, 0, [&](const Place& place, Atom& atom) {
+    if (!settled(place, atom, "W22")) return;
+    if (atom.content == Content::valid && !finalizes) {
+      breach("W25", place, "scales a gradient that is already reduced");
+    } else if (atom.content == Content::undefined && is_parameter(place)) {
+      breach("W7", place, "scales bytes that nobody wrote");
+    }
+    const std::uint16_t contributions = atom.contributions;
+    written(atom, atom.content);
+    if (atom.content == Content::accumulated) {
+      atom.contributions = contributions;
+      atom.scaled = true;
+    }
+  });
+}
+
+void ClassRules::open_lease(const Op& op, const OpenLease& lease) {
+  const View view = plan_.operand(op, 0)[0];
+  reporter_.open_lease(lease.bucket, view);
+  each_atom(op, 0, [&](const Place& place, Atom& atom) {
+    atom.tainted = false;
+    const bool touched = atom.written >= 0;
+    if (atom.lease_open) {
+      breach("W18", place, "fetches new storage for a lease that is still open");
+    } else if (touched && !state_.is_ordered(place.rank, stream_, atom)) {
+      breach("W33", place, "reuses a slot that its last reader has not finished with on this stream");
+    }
+    written(atom, Content::undefined);
+    atom.lease_open = true;
+  });
+}
+
+void ClassRules::close_lease(const Op& op) {
+  each_atom(op, 0, [&](const Place& place, Atom& atom) {
+    if (settled(place, atom, "W33")) {
+      if (atom.content == Content::accumulated) {
+        breach("W21", place, "returns a lease whose contributions were never reduced");
+      } else if (atom.content == Content::valid && is_parameter(place)) {
+        breach("W21", place, "returns a lease whose reduced gradient was never accumulated");
+      }
+    }
+    written(atom, Content::none);
+    atom.lease_open = false;
+  });
+}
+
+void ClassRules::undefine(const Op& op) {
+  each_atom(op, 0, [&](const Place& place, Atom& atom) {
+    if (atom.content == Content::stale) return;  // still what the reduce-scatter left to nobody
+    if (atom.content == Content::accumulated && atom.lease_open) {
+      breach("W18", place, "leaves the content of an open lease undefined");
+    }
+    written(atom, Content::undefined);
+  });
+}
+
+void ClassRules::begin_step(const Op& op) {
+  for (Rank rank : plan_.ranks_of(op)) {
+    for (std::int32_t a = 0; a < state_.atoms_per_rank(); ++a) {
+      Atom& atom = state_.at(rank, a);
+      state_.settle(rank, stream_, atom);
+      if (atom.content == Content::valid || atom.content == Content::accumulated ||
+          atom.content == Content::stale) {
+        atom.content = Content::stale;
+        atom.earlier_step = true;
+      }
+      atom.tainted = false;
+    }
+  }
+}
+
+}  // namespace shardcheck

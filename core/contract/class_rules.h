@@ -1,0 +1,76 @@
+// ClassRules: how each op moves the content class of the bytes that it touches, and which clause it breaks
+// when the class before does not allow it (wgrad 2.2 for writes, 2.4 for everything else).
+#pragma once
+
+#include "core/contract/content.h"
+#include "core/contract/reporter.h"
+
+namespace shardcheck {
+
+class ClassRules {
+ public:
+  ClassRules(const Plan& plan, Reporter& reporter) : plan_(plan), reporter_(reporter), state_(plan) {}
+
+  /// Applies one op. `hook_reported(rank, parameter)` silences what a breach of the hook causes.
+  void apply(OpIndex op, const std::vector<bool>& hook_reported);
+
+ private:
+  struct Place {
+    Rank rank;
+    BufferId buffer;
+    std::int32_t atom;
+  };
+
+  template <class Rule>
+  void each_atom(const Op& op, int operand, Rule rule);
+  void breach(std::string_view clause, const Place& place, const std::string& sentence);
+  bool is_parameter(const Place& place) const;
+  std::int32_t group_of(const Place& place) const;
+  /// Settles the atom for the op's stream; false (and reported) when it is still in flight.
+  bool settled(const Place& place, Atom& atom, std::string_view clause_if_not);
+  void written(Atom& atom, Content content);
+
+  void write(const Op& op, bool accumulate, int operand, const std::vector<bool>& hook_reported);
+  void write_gradient_of_autograd(const Op& op, int operand);
+  void read_placeholder(const Op& op);
+  void zero(const Op& op);
+  void scale(const Op& op, const Scale& scale);
+  void launch(const Op& op, const Communicate& communicate);
+  void judge_sum(const Op& op, std::int32_t first, std::int32_t group, std::int32_t atom_offset,
+                 std::vector<Content>& result);
+  void accumulate(const Op& op, bool add);
+  bool spend_source(const Place& place, Atom& atom);
+  void stage(const Op& op);
+  void unstage(const Op& op);
+  void open_lease(const Op& op, const OpenLease& lease);
+  void close_lease(const Op& op);
+  void finish(const Op& op);
+  void consume(const Op& op);
+  void undefine(const Op& op);
+  void begin_step(const Op& op);
+
+  const Plan& plan_;
+  Reporter& reporter_;
+  ContentState state_;
+  std::int32_t index_ = -1;  // of the op being applied
+  Stream stream_ = Stream::compute;
+};
+
+template <class Rule>
+void ClassRules::each_atom(const Op& op, int operand, Rule rule) {
+  const auto ranks = plan_.ranks_of(op);
+  const auto views = plan_.operand(op, operand);
+  View known{BufferId{-1}, 0, 0};
+  std::pair<std::int32_t, std::int32_t> range{0, 0};
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    if (!(views[i] == known)) {
+      known = views[i];
+      range = state_.atoms(known);
+    }
+    for (std::int32_t a = range.first; a < range.second; ++a) {
+      rule(Place{ranks[i], known.buffer, a}, state_.at(ranks[i], a));
+    }
+  }
+}
+
+}  // namespace shardcheck

@@ -1,0 +1,88 @@
+#include "core/contract/content.h"
+
+#include <algorithm>
+
+#include "core/assert.h"
+
+namespace shardcheck {
+
+std::string_view name_of(Content content) {
+  constexpr std::string_view names[] = {"no storage (X)", "undefined (UD)", "zero (Z)", "contributions (A)",
+                                        "in flight (L)",  "reduced (V)",    "stale (S)"};
+  return names[static_cast<int>(content)];
+}
+
+namespace {
+
+bool is_gradient(BufferRole role) {
+  return role >= BufferRole::main_grad && role <= BufferRole::placeholder;
+}
+
+}  // namespace
+
+ContentState::ContentState(const Plan& plan) : events_(plan.events) {
+  struct Border {
+    std::int32_t buffer;
+    std::int64_t offset;
+    auto operator<=>(const Border&) const = default;
+  };
+  std::vector<Border> borders;
+  borders.reserve(plan.ops.size() * 3);
+  View last{BufferId{-1}, 0, 0};
+  for (const View& view : plan.view_arena) {
+    if (view == last || !is_gradient(plan.buffer(view.buffer).role)) continue;
+    last = view;
+    borders.push_back({view.buffer.value, view.offset});
+    borders.push_back({view.buffer.value, view.offset + view.numel});
+  }
+  first_.assign(plan.buffers.size(), -1);
+  last_.assign(plan.buffers.size(), -1);
+  for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
+    if (!is_gradient(plan.buffers[b].role)) continue;
+    borders.push_back({static_cast<std::int32_t>(b), 0});
+    borders.push_back({static_cast<std::int32_t>(b), plan.buffers[b].numel});
+  }
+  std::sort(borders.begin(), borders.end());
+  borders.erase(std::unique(borders.begin(), borders.end()), borders.end());
+  offsets_.reserve(borders.size());
+  for (const Border& border : borders) {
+    auto& first = first_[static_cast<std::size_t>(border.buffer)];
+    if (first < 0) first = static_cast<std::int32_t>(offsets_.size());
+    last_[static_cast<std::size_t>(border.buffer)] = static_cast<std::int32_t>(offsets_.size());
+    offsets_.push_back(border.offset);
+  }
+  count_ = static_cast<std::int32_t>(offsets_.size());
+  atoms_.resize(static_cast<std::size_t>(count_) * static_cast<std::size_t>(plan.ranks));
+  Clock never;
+  never.fill(-1);
+  clocks_.assign(static_cast<std::size_t>(plan.ranks), {never, never});
+  event_clocks_.assign(static_cast<std::size_t>(plan.ranks) * static_cast<std::size_t>(plan.events), never);
+}
+
+std::pair<std::int32_t, std::int32_t> ContentState::atoms(View view) const {
+  const auto first = first_[static_cast<std::size_t>(view.buffer.value)];
+  SC_ASSERT(first >= 0, "a view of a buffer that the monitor does not track");
+  if (view.numel == 0) return {first, first};
+  const auto end_of_buffer = offsets_.begin() + last_[static_cast<std::size_t>(view.buffer.value)];
+  const auto begin = std::lower_bound(offsets_.begin() + first, end_of_buffer, view.offset);
+  SC_ASSERT(*begin == view.offset && view.offset + view.numel <= *end_of_buffer,
+            "a view off the atom borders");
+  auto end = begin;
+  while (*end < view.offset + view.numel) ++end;
+  return {static_cast<std::int32_t>(begin - offsets_.begin()),
+          static_cast<std::int32_t>(end - offsets_.begin())};
+}
+
+void ContentState::record(Rank rank, Stream stream, EventId event, OpIndex op) {
+  Clock seen = clocks_[static_cast<std::size_t>(rank.value)][static_cast<std::size_t>(stream)];
+  seen[static_cast<std::size_t>(stream)] = op.value;
+  event_clocks_[static_cast<std::size_t>(rank.value * events_ + event.value)] = seen;
+}
+
+void ContentState::wait(Rank rank, Stream stream, EventId event) {
+  Clock& clock = clocks_[static_cast<std::size_t>(rank.value)][static_cast<std::size_t>(stream)];
+  const Clock& seen = event_clocks_[static_cast<std::size_t>(rank.value * events_ + event.value)];
+  for (std::size_t s = 0; s < kStreams; ++s) clock[s] = std::max(clock[s], seen[s]);
+}
+
+}  // namespace shardcheck

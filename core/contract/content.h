@@ -1,0 +1,85 @@
+// Content classes of gradient bytes (wgrad 2.2) and their state, kept for every rank and every atom: a range
+// that no view of the plan cuts. core/contract/class_rules.cpp moves them, op by op.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "core/plan/plan.h"
+
+namespace shardcheck {
+
+/// Each byte of a destination is in exactly one class.
+enum class Content : std::uint8_t {
+  none,         ///< X: no storage
+  undefined,    ///< UD
+  zero,         ///< Z
+  accumulated,  ///< A(n): contributions that must survive
+  in_flight,    ///< L: handed to a collective that has not completed for this reader
+  valid,        ///< V: reduced, for the consumer
+  stale,        ///< S: the part of others after a reduce-scatter, or an earlier step's value
+};
+std::string_view name_of(Content content);
+
+/// What is known about one atom on one rank.
+struct Atom {
+  Content content = Content::none;
+  Content after = Content::none;  ///< in flight: what it becomes when the collective is done
+  bool scaled = false;            ///< its contributions carry the scale already
+  bool earlier_step = false;      ///< stale because a step ended
+  bool lease_open = false;
+  bool tainted = false;  ///< a finding was reported here: what follows from it is not reported again
+  std::uint16_t contributions = 0;
+  Stream stream = Stream::compute;  ///< of the last write
+  std::int32_t written = -1;        ///< op of the last write, -1: before the plan
+};
+
+/// The atoms of all destination buffers on all ranks, and which op of which stream each stream has waited
+/// for.
+class ContentState {
+ public:
+  explicit ContentState(const Plan& plan);
+
+  /// First and one-past-last atom that `view` covers; the view must begin and end on atom borders.
+  std::pair<std::int32_t, std::int32_t> atoms(View view) const;
+  /// Offset of the atom inside its buffer.
+  std::int64_t offset_of(std::int32_t atom) const { return offsets_[static_cast<std::size_t>(atom)]; }
+  std::int32_t atoms_per_rank() const { return count_; }
+  bool is_tracked(BufferId buffer) const { return first_[static_cast<std::size_t>(buffer.value)] >= 0; }
+
+  Atom& at(Rank rank, std::int32_t atom) {
+    return atoms_[static_cast<std::size_t>(rank.value) * static_cast<std::size_t>(count_) +
+                  static_cast<std::size_t>(atom)];
+  }
+
+  /// True when `stream` of `rank` runs after the last write of `atom`.
+  bool is_ordered(Rank rank, Stream stream, const Atom& atom) const {
+    return atom.stream == stream || atom.written <= clock(rank, stream, atom.stream);
+  }
+  /// An atom in flight whose collective is done for `stream` takes its class.
+  void settle(Rank rank, Stream stream, Atom& atom) const {
+    if (atom.content == Content::in_flight && is_ordered(rank, stream, atom)) atom.content = atom.after;
+  }
+  void record(Rank rank, Stream stream, EventId event, OpIndex op);
+  void wait(Rank rank, Stream stream, EventId event);
+
+ private:
+  using Clock = std::array<std::int32_t, kStreams>;
+  std::int32_t clock(Rank rank, Stream stream, Stream of) const {
+    return clocks_[static_cast<std::size_t>(rank.value)][static_cast<std::size_t>(stream)]
+                  [static_cast<std::size_t>(of)];
+  }
+
+  std::int32_t count_ = 0;
+  std::int32_t events_ = 0;
+  std::vector<std::int32_t> first_;    // a buffer: its first atom, -1 when the contract does not speak of it
+  std::vector<std::int32_t> last_;     // a buffer: the atom that marks its end
+  std::vector<std::int64_t> offsets_;  // an atom: its offset; each buffer ends with its size
+  std::vector<Atom> atoms_;
+  std::vector<std::array<Clock, kStreams>> clocks_;
+  std::vector<Clock> event_clocks_;
+};
+
+}  // namespace shardcheck

@@ -1,0 +1,30 @@
+#include "core/contract/monitor.h"
+
+#include <numeric>
+
+#include "core/contract/class_rules.h"
+#include "core/contract/reporter.h"
+#include "core/contract/signalling.h"
+
+namespace shardcheck {
+
+std::vector<Finding> judge(const Plan& plan, std::span<const OpIndex> executed) {
+  Reporter reporter(plan);
+  Signalling signalling(plan, reporter);
+  ClassRules rules(plan, reporter);
+  for (OpIndex index : executed) {
+    reporter.begin_op(index);
+    const Op& op = plan.ops[static_cast<std::size_t>(index.value)];
+    signalling.apply(op);
+    rules.apply(index, signalling.hook_reported());
+  }
+  return reporter.take();
+}
+
+std::vector<Finding> judge(const Plan& plan) {
+  std::vector<OpIndex> all(plan.ops.size());
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = OpIndex{static_cast<std::int32_t>(i)};
+  return judge(plan, all);
+}
+
+}  // namespace shardcheck

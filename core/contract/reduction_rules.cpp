@@ -1,0 +1,187 @@
+// The second half of ClassRules: from the launch of a reduction to the consumer (wgrad 2.4, LAUNCH to STEP).
+#include <fmt/format.h>
+
+#include "core/assert.h"
+#include "core/contract/class_rules.h"
+
+namespace shardcheck {
+namespace {
+
+bool overlaps(View a, View b) {
+  return a.buffer == b.buffer && a.offset < b.offset + b.numel && b.offset < a.offset + a.numel;
+}
+
+}  // namespace
+
+/// What the sum over one group gives for one atom of the input; `result[i]` is the class on the i-th rank.
+void ClassRules::judge_sum(const Op& op, std::int32_t first, std::int32_t group, std::int32_t atom_offset,
+                           std::vector<Content>& result) {
+  const auto ranks = plan_.ranks_of(op);
+  const auto inputs = plan_.operand(op, 0);
+  int stale = 0;
+  for (std::int32_t i = first; i < first + group; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    const Place place{ranks[at], inputs[at].buffer, state_.atoms(inputs[at]).first + atom_offset};
+    Atom& atom = state_.at(place.rank, place.atom);
+    if (!settled(place, atom, "W21")) continue;
+    if (atom.content == Content::undefined && is_parameter(place)) {
+      breach("W7", place, "reduces bytes that nobody wrote or zeroed");
+    } else if (atom.content == Content::valid) {
+      breach("W27", place, "reduces a gradient that is already reduced");
+    } else if (atom.content == Content::none) {
+      breach("W33", place, "reduces storage that was returned to the pool");
+    } else if (!state_.is_ordered(place.rank, stream_, atom) && is_parameter(place)) {
+      breach("W21", place, "starts the reduction without waiting for the write of a contribution");
+    }
+    stale += atom.content == Content::stale;
+  }
+  if (stale > 0 && stale < group) {
+    const auto at = static_cast<std::size_t>(first);
+    const Place place{ranks[at], inputs[at].buffer, state_.atoms(inputs[at]).first + atom_offset};
+    breach("W28", place, "sums stale bytes of some ranks with contributions of others");
+  }
+  const Content sum = stale == group ? Content::stale : Content::valid;
+  for (std::int32_t i = first; i < first + group; ++i) result[static_cast<std::size_t>(i)] = sum;
+}
+
+void ClassRules::launch(const Op& op, const Communicate& communicate) {
+  const auto ranks = plan_.ranks_of(op);
+  const auto inputs = plan_.operand(op, 0);
+  const bool scatters = communicate.collective == Collective::reduce_scatter;
+  const auto range = state_.atoms(inputs[0]);
+  std::vector<Content> sums(ranks.size());
+  std::vector<std::vector<Content>> of_atom;
+  for (std::int32_t a = 0; a < range.second - range.first; ++a) {
+    for (std::int32_t g = 0; g < op.ranks; g += communicate.group)
+      judge_sum(op, g, communicate.group, a, sums);
+    of_atom.push_back(sums);
+  }
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    const auto input = state_.atoms(inputs[i]);
+    const auto output = state_.atoms(plan_.operand(op, 1)[i]);
+    for (std::int32_t a = input.first; a < input.second; ++a) {
+      Atom& atom = state_.at(ranks[i], a);
+      const bool own = a >= output.first && a < output.second;
+      const Content sum = of_atom[static_cast<std::size_t>(a - input.first)][i];
+      written(atom, Content::in_flight);
+      atom.after = scatters && !own ? Content::stale : sum;
+      atom.earlier_step = false;
+    }
+    for (std::int32_t a = output.first; a < output.second; ++a) {
+      if (a >= input.first && a < input.second) continue;
+      written(state_.at(ranks[i], a), Content::in_flight);
+      state_.at(ranks[i], a).after = Content::valid;
+    }
+  }
+}
+
+/// True when the source of an accumulation holds what may be added.
+bool ClassRules::spend_source(const Place& place, Atom& atom) {
+  if (!settled(place, atom, "W23")) return false;
+  const bool local = atom.content == Content::accumulated || atom.content == Content::zero;
+  if (local && group_of(place) > 1) {
+    breach("W21", place, "accumulates a contribution that was never reduced");
+  } else if (atom.content == Content::stale) {
+    breach("W28", place, "accumulates the part that a reduce-scatter left stale");
+  } else if (atom.content == Content::undefined && is_parameter(place)) {
+    breach("W26", place,
+           "accumulates a reduced gradient that was already accumulated, or bytes that nobody wrote");
+  } else if (!state_.is_ordered(place.rank, stream_, atom) && is_parameter(place)) {
+    breach("W23", place, "accumulates before the reduced gradient is there");
+  }
+  written(atom, Content::undefined);
+  return true;
+}
+
+void ClassRules::accumulate(const Op& op, bool add) {
+  const View source = plan_.operand(op, 0)[0];
+  const View shard = plan_.operand(op, 1)[0];
+  const bool alias = overlaps(source, shard);
+  if (!alias) each_atom(op, 0, [&](const Place& place, Atom& atom) { spend_source(place, atom); });
+  each_atom(op, 1, [&](const Place& place, Atom& atom) {
+    if (!settled(place, atom, "W22")) return;
+    if (alias) {
+      breach("W26", place, "adds the reduced gradient onto its own storage");
+    } else if (add && (atom.content == Content::undefined || atom.content == Content::stale)) {
+      breach("W6", place,
+             atom.content == Content::stale
+                 ? "accumulates onto the shard of an earlier step, which was not zeroed"
+                 : "accumulates onto a shard that was never zeroed");
+    } else if (!add && atom.content == Content::accumulated) {
+      breach("W26", place, "copies a reduced gradient over the running shard accumulator");
+    } else if (add && atom.content == Content::accumulated && atom.scaled) {
+      breach("W25", place, "accumulates onto a running shard that was scaled in between");
+    }
+    const std::uint16_t before = add ? atom.contributions : 0;
+    written(atom, Content::accumulated);
+    atom.contributions = static_cast<std::uint16_t>(before + 1);
+  });
+}
+
+void ClassRules::stage(const Op& op) {
+  const auto ranks = plan_.ranks_of(op);
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    const auto from = state_.atoms(plan_.operand(op, 0)[i]);
+    const auto to = state_.atoms(plan_.operand(op, 1)[i]);
+    SC_ASSERT(from.second - from.first == to.second - to.first,
+              "a staging copy whose two sides are cut differently");
+    for (std::int32_t a = 0; a < to.second - to.first; ++a) {
+      const Place place{ranks[i], plan_.operand(op, 0)[i].buffer, from.first + a};
+      Atom& source = state_.at(ranks[i], from.first + a);
+      settled(place, source, "W23");
+      Atom& target = state_.at(ranks[i], to.first + a);
+      const bool lease_open = target.lease_open;
+      target = source;
+      target.lease_open = lease_open;
+      target.stream = stream_;
+      target.written = index_;
+      // Local sums moved: the source holds them for nobody until the reduced values come back.
+      if (source.content == Content::accumulated || source.content == Content::zero)
+        written(source, Content::stale);
+      source.earlier_step = false;
+    }
+  }
+}
+
+void ClassRules::unstage(const Op& op) {
+  const auto ranks = plan_.ranks_of(op);
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    const auto from = state_.atoms(plan_.operand(op, 0)[i]);
+    const auto to = state_.atoms(plan_.operand(op, 1)[i]);
+    for (std::int32_t a = 0; a < to.second - to.first; ++a) {
+      const Place place{ranks[i], plan_.operand(op, 0)[i].buffer, from.first + a};
+      Atom& source = state_.at(ranks[i], from.first + a);
+      settled(place, source, "W23");
+      written(state_.at(ranks[i], to.first + a), source.content);
+    }
+  }
+}
+
+void ClassRules::finish(const Op& op) {
+  each_atom(op, 0, [&](const Place& place, Atom& atom) {
+    if (!settled(place, atom, "W23")) return;
+    const BufferRole role = plan_.buffer(place.buffer).role;
+    const bool local = atom.content == Content::accumulated || atom.content == Content::zero;
+    if (local && role != BufferRole::shard && group_of(place) > 1) {
+      breach("W29", place, "the step ends without a reduction of this gradient");
+    } else if (atom.content == Content::stale && is_parameter(place)) {
+      breach("W28", place, "hands stale bytes to the consumer");
+    } else if (atom.content == Content::undefined && is_parameter(place)) {
+      breach("W8", place, "hands bytes that nobody wrote in this step to the consumer");
+    } else if (!state_.is_ordered(place.rank, stream_, atom) && is_parameter(place)) {
+      breach("W23", place, "the consumer does not wait for the last write");
+    }
+    written(atom, Content::valid);
+  });
+}
+
+void ClassRules::consume(const Op& op) {
+  each_atom(op, 0, [&](const Place& place, Atom& atom) {
+    if (!settled(place, atom, "W23") || atom.content == Content::valid || !is_parameter(place)) return;
+    const bool stale = atom.content == Content::stale || atom.content == Content::undefined;
+    breach(stale ? "W28" : "W21", place,
+           fmt::format("the consumer reads {} before it was finished", name_of(atom.content)));
+  });
+}
+
+}  // namespace shardcheck

@@ -1,0 +1,54 @@
+#include "core/contract/reporter.h"
+
+#include <algorithm>
+
+namespace shardcheck {
+namespace {
+
+std::optional<Reporter::Place> find(const std::vector<Placement>& placements, Rank rank, BufferId buffer,
+                                    std::int64_t offset, bool any_buffer) {
+  for (const Placement& p : placements) {
+    const bool here = (any_buffer || p.view.buffer == buffer) && (p.rank.value < 0 || p.rank == rank);
+    if (here && offset >= p.view.offset && offset < p.view.offset + p.view.numel) {
+      return Reporter::Place{p.parameter, p.first + offset - p.view.offset};
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void Reporter::open_lease(std::int32_t bucket, View view) {
+  std::erase_if(leases_, [&](const Lease& lease) {
+    return lease.view.buffer == view.buffer && lease.view.offset < view.offset + view.numel &&
+           view.offset < lease.view.offset + lease.view.numel;
+  });
+  leases_.push_back({bucket, view});
+}
+
+std::optional<Reporter::Place> Reporter::place(Rank rank, BufferId buffer, std::int64_t offset) const {
+  for (const Lease& lease : leases_) {
+    if (lease.view.buffer != buffer || lease.bucket < 0) continue;
+    const auto& inside = plan_.buckets[static_cast<std::size_t>(lease.bucket)];
+    if (auto found = find(inside, rank, buffer, offset - lease.view.offset, true)) return found;
+  }
+  return find(plan_.placements, rank, buffer, offset, false);
+}
+
+void Reporter::report(std::string_view clause, Rank rank, std::optional<Place> place,
+                      const std::string& sentence) {
+  if (findings_.size() == kMost) return;
+  Finding finding{.clause = std::string(clause), .sentence = sentence};
+  name_op(finding, plan_, op_);
+  finding.rank = rank.value;
+  const ParamId named = plan_.ops[static_cast<std::size_t>(op_.value)].why.parameter;
+  const std::int32_t parameter = place ? place->parameter.value : named.value;
+  if (parameter >= 0) {
+    finding.parameter = parameter;
+    finding.parameter_name = plan_.parameters[static_cast<std::size_t>(parameter)].name;
+    finding.element = place ? place->element : 0;
+  }
+  findings_.push_back(std::move(finding));
+}
+
+}  // namespace shardcheck

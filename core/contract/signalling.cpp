@@ -1,0 +1,78 @@
+#include "core/contract/signalling.h"
+
+namespace shardcheck {
+
+Signalling::Signalling(const Plan& plan, Reporter& reporter) : plan_(plan), reporter_(reporter) {
+  const std::size_t slots = static_cast<std::size_t>(plan.ranks) * plan.parameters.size();
+  intervals_.resize(slots);
+  hook_reported_.assign(slots, false);
+}
+
+void Signalling::breach(std::string_view clause, Rank rank, const Op& op, const std::string& sentence) {
+  reporter_.report(clause, rank, Reporter::Place{op.why.parameter, 0}, sentence);
+}
+
+void Signalling::apply(const Op& op) {
+  if (op.why.parameter.value < 0) return;
+  const auto parameter = static_cast<std::size_t>(op.why.parameter.value);
+  const bool frozen = !plan_.parameters[parameter].trainable;
+  const auto* gemm = std::get_if<Gemm>(&op.action);
+  const auto* flag = std::get_if<Flag>(&op.action);
+  const auto* returned = std::get_if<Return>(&op.action);
+  const auto* hooked = std::get_if<Hook>(&op.action);
+  const bool ready = std::holds_alternative<Ready>(op.action);
+  if (!gemm && !flag && !returned && !hooked && !ready) return;
+  const bool acts =
+      gemm || ready || (flag && flag->value) || (returned && returned->what != Returned::nothing);
+  for (Rank rank : plan_.ranks_of(op)) {
+    const std::size_t slot = static_cast<std::size_t>(rank.value) * plan_.parameters.size() + parameter;
+    Interval& now = intervals_[slot];
+    if (frozen && acts) breach("W10", rank, op, "a frozen parameter takes part in the gradient protocol");
+    if (gemm && plan_.buffer(plan_.operand(op, 2)[0].buffer).role != BufferRole::param_grad) ++now.fused;
+    if (flag) {
+      now.cleared |= !flag->value && now.flag && now.fused > 0;
+      now.raised += flag->value;
+      now.flag = flag->value;
+    }
+    if (returned) {
+      now.real += returned->what == Returned::real;
+      if (returned->what == Returned::alias) {
+        breach("W15", rank, op, "the producer returns a view of the destination to autograd");
+      }
+    }
+    if (hooked) hook(op, *hooked, slot, rank);
+  }
+}
+
+void Signalling::hook(const Op& op, const Hook& hook, std::size_t slot, Rank rank) {
+  Interval& now = intervals_[slot];
+  bool reported = true;
+  const HookAction action = hook.action;
+  if (now.raised > now.fused) {
+    breach("W11", rank, op,
+           "the flag says that a contribution is in the destination, but no write put it there");
+  } else if (action == HookAction::drop && now.real > 0 && now.fused == 0) {
+    breach("W12", rank, op,
+           "a flag raised in an earlier microbatch makes the hook drop a real gradient of this one");
+  } else if ((action == HookAction::drop || action == HookAction::nothing) && now.real > 0) {
+    breach("W13", rank, op, "the hook drops the gradient of an unfused use of the same parameter");
+  } else if (action == HookAction::zero_fill && now.fused > 0) {
+    breach("W12", rank, op,
+           "the hook zeroes a fused contribution because its flag was lowered before the hook");
+  } else if (action == HookAction::copy && now.fused > 0) {
+    breach(now.cleared ? "W12" : "W13", rank, op,
+           now.cleared ? "the flag was lowered between a fused use and its hook, so the hook copies over it"
+                       : "the hook copies param.grad over a fused contribution");
+  } else if (action == HookAction::add && now.real == 0 && now.fused > 0) {
+    breach("W12", rank, op,
+           "the flag was lowered between a fused use and its hook, so the hook adds the placeholder");
+  } else {
+    reported = false;
+  }
+  hook_reported_[slot] = reported;
+  const bool flag = now.flag;
+  now = Interval{};
+  now.flag = flag;
+}
+
+}  // namespace shardcheck
