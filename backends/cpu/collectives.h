@@ -1,0 +1,33 @@
+// Collectives among virtual ranks. The result of a group is formed in scratch memory and dealt out
+// afterwards, so that an output inside an input is no special case.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "backends/cpu/memory.h"
+#include "core/plan/op.h"
+
+namespace shardcheck::cpu {
+
+/// Operands of a collective, one a rank, in the order of the op's list of ranks.
+struct CollectiveRanges {
+  std::span<const Rank> ranks;
+  std::span<const Range> inputs, outputs;
+};
+
+class CollectiveUnit {
+ public:
+  void run(const Communicate& communicate, const CollectiveRanges& all);
+
+ private:
+  void run_group(const Communicate& communicate, const CollectiveRanges& group);
+  void reduce(Reduction reduction, const CollectiveRanges& group);
+  void gather(const CollectiveRanges& group);
+
+  std::vector<std::size_t> order_;  ///< positions in the group by ascending rank
+  std::vector<float> sums_;         ///< a reduction so far; every value is one of the element type
+  std::vector<std::byte> result_;   ///< what the group computed, in the element type
+};
+
+}  // namespace shardcheck::cpu

@@ -1,0 +1,126 @@
+#include "backends/cpu/cpu_backend.h"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "backends/cpu/collectives.h"
+#include "backends/cpu/elementwise.h"
+#include "backends/cpu/gemm.h"
+#include "backends/cpu/memory.h"
+#include "core/assert.h"
+
+namespace shardcheck {
+namespace {
+
+class CpuBackend final : public Backend {
+ public:
+  explicit CpuBackend(const ArithmeticProfile& profile) : gemm_(profile) {}
+
+  BackendInfo info() const override {
+    return {"cpu", "virtual ranks in one process, one thread", std::string(gemm_.profile().name)};
+  }
+
+  void execute(const Plan& plan, OpIndex first, OpIndex last) override;
+  void write(const Plan& plan, Rank rank, View view, std::span<const std::byte> bytes) override;
+  void read(const Plan& plan, Rank rank, View view, std::span<std::byte> bytes) override;
+
+ private:
+  struct Run;
+
+  cpu::Memory memory_;
+  cpu::GemmUnit gemm_;
+  cpu::CollectiveUnit collectives_;
+  std::vector<cpu::Range> inputs_, outputs_;  ///< operands of the collective at hand
+};
+
+/// Executes one op: what each kind of action means on the op's ranks.
+struct CpuBackend::Run {
+  CpuBackend& self;
+  const Plan& plan;
+  const Op& op;
+
+  /// Operand `operand` on the i-th rank of the op.
+  cpu::Range range(int operand, std::size_t i) const {
+    SC_ASSERT(operand < op.operands, "an op lacks an operand");
+    return self.memory_.at(plan, plan.ranks_of(op)[i], plan.operand(op, operand)[i]);
+  }
+  template <class Body>
+  void on_each_rank(Body body) const {
+    for (std::size_t i = 0; i < static_cast<std::size_t>(op.ranks); ++i) body(i);
+  }
+  cpu::SourceTo source_to(std::size_t i) const { return {range(0, i), range(1, i)}; }
+  void poison() const {
+    on_each_rank([&](std::size_t i) { fill_with_poison(range(0, i), plan.poison); });
+  }
+
+  void operator()(const Allocate&) const {
+    on_each_rank([&](std::size_t i) {
+      self.memory_.allocate(plan, plan.ranks_of(op)[i], plan.operand(op, 0)[i].buffer);
+    });
+  }
+  void operator()(const Undefine&) const { poison(); }
+  void operator()(const OpenLease&) const { poison(); }
+  void operator()(const Fill& fill) const {
+    on_each_rank([&](std::size_t i) { cpu::fill(range(0, i), fill.value); });
+  }
+  void operator()(const Gemm& gemm) const {
+    on_each_rank([&](std::size_t i) { self.gemm_.run(gemm, {range(0, i), range(1, i), range(2, i)}); });
+  }
+  void operator()(const Copy&) const {
+    on_each_rank([&](std::size_t i) { cpu::copy(source_to(i)); });
+  }
+  void operator()(const Add&) const {
+    on_each_rank([&](std::size_t i) { cpu::add(source_to(i)); });
+  }
+  void operator()(const Scale& scale) const {
+    on_each_rank([&](std::size_t i) { cpu::scale(range(0, i), scale.factor); });
+  }
+  void operator()(const SgdStep& sgd) const {
+    on_each_rank([&](std::size_t i) { cpu::sgd_step(source_to(i), sgd.rate); });
+  }
+  void operator()(const Communicate& communicate) const {
+    self.inputs_.clear();
+    self.outputs_.clear();
+    on_each_rank([&](std::size_t i) {
+      self.inputs_.push_back(range(0, i));
+      self.outputs_.push_back(range(1, i));
+    });
+    self.collectives_.run(communicate, {plan.ranks_of(op), self.inputs_, self.outputs_});
+  }
+  /// Order between streams is the plan's order here, and protocol events move no byte.
+  template <class Event>
+  void operator()(const Event&) const {}
+};
+
+void CpuBackend::execute(const Plan& plan, OpIndex first, OpIndex last) {
+  SC_ASSERT(first.value >= 0 && first <= last && static_cast<std::size_t>(last.value) <= plan.ops.size(),
+            "the plan has no such ops");
+  if (first.value == 0) memory_.start(plan);
+  for (auto i = static_cast<std::size_t>(first.value); i < static_cast<std::size_t>(last.value); ++i) {
+    const Op& op = plan.ops[i];
+    std::visit(Run{*this, plan, op}, op.action);
+  }
+  memory_.finish();
+}
+
+void CpuBackend::write(const Plan& plan, Rank rank, View view, std::span<const std::byte> bytes) {
+  memory_.allocate_for_write(plan, rank, view.buffer);
+  const cpu::Range range = memory_.at(plan, rank, view);
+  SC_ASSERT(std::ssize(bytes) == range.bytes(), "the bytes are not of the size of the view");
+  std::copy(bytes.begin(), bytes.end(), range.data);
+}
+
+void CpuBackend::read(const Plan& plan, Rank rank, View view, std::span<std::byte> bytes) {
+  const cpu::Range range = memory_.at(plan, rank, view);
+  SC_ASSERT(std::ssize(bytes) == range.bytes(), "the bytes are not of the size of the view");
+  std::copy_n(range.data, bytes.size(), bytes.begin());
+}
+
+}  // namespace
+
+std::unique_ptr<Backend> make_cpu_backend(const ArithmeticProfile& profile) {
+  return std::make_unique<CpuBackend>(profile);
+}
+
+}  // namespace shardcheck

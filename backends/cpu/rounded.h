@@ -1,0 +1,62 @@
+// Sums and products that are rounded exactly once to an element type, with the proofs. fp32 is used as the
+// wider type wherever a second rounding is provably harmless, because it vectorises four times wider than
+// anything else. Next: cpu/elementwise.cpp and cpu/collectives.cpp, which loop over them.
+#pragma once
+
+#include <type_traits>
+
+#include "backends/cpu/element.h"
+
+namespace shardcheck::cpu {
+
+/// a + b rounded once to D, where a is a value of D and b one of S.
+///
+/// D = fp32: the fp32 addition is the rounding.
+///
+/// D = S = bf16 or fp16 (p = 8 or 11 bits): fp32 (P = 24) and then D, which is two roundings, yet equal to
+/// one, because P > 2p. Let s = a + b, |a| >= |b|, 2^e <= |s| < 2^(e+1) and u = 2^(e-p+1) the ulp of D at s.
+/// The roundings can only disagree with one when fp32 gives a midpoint m of D (an odd multiple of u/2)
+/// although s != m; then 0 < |s - m| <= 2^(e-P). As |a| >= 2^(e-1), a and m are multiples of u/2, so s - m =
+/// k u/2 + b for an integer k.
+///   k = 0: a = m. But |a| >= 2^e would make a a multiple of u, which m is not, and |a| < 2^e <= |s| would
+///   need
+///          |b| >= u/2 > 2^(e-P). Contradiction.
+///   k != 0: |b| >= u/2 - 2^(e-P) > u/4, so b is a multiple of 2^(e-2p), and so is s - m (u/2 is one too);
+///   being
+///          non-zero, |s - m| >= 2^(e-2p) > 2^(e-P). Contradiction.
+/// Subnormal sums are multiples of D's smallest number and exact in both types; the overflow threshold of D
+/// is a midpoint in the sense above.
+///
+/// Otherwise (fp32 or the other 16-bit type into a 16-bit type) b may be a hair that decides a tie, so the
+/// sum is rounded to odd in double first. The terms are below 2^128, so Knuth's two-sum cannot overflow and
+/// its error is exact.
+template <class D, class S>
+typename D::Stored rounded_sum(float a, float b) {
+  if constexpr (std::is_same_v<D, F32> || std::is_same_v<D, S>) {
+    return D::narrow(a + b);
+  } else {
+    const double x = a, y = b;
+    const double sum = x + y;
+    const double y_part = sum - x;
+    const double error = (x - (sum - y_part)) + (y - y_part);
+    return narrow_once<D>(to_odd<std::uint64_t>(sum, error));
+  }
+}
+
+/// Calls visit(product), where product(x) is x * factor rounded once to E, for x a value of E.
+///
+/// In fp32 the multiplication is the rounding. In a 16-bit type fp32 first and then E would be two roundings,
+/// and differ from one: bf16 1.0078125 * fp32 1.0039063 lies above a tie of bf16 by less than fp32 can hold.
+/// So fp32 serves only where the product is exact in it (powers of two and the 1/R of averages); otherwise
+/// double does, where it is exact always (24 + 11 bits, exponents within +-282).
+template <class E, class Visit>
+void with_product(float factor, Visit visit) {
+  if constexpr (Narrow<E>) {
+    if (!product_is_exact_in_f32<E>(factor)) {
+      return visit([factor](float x) { return narrow_once<E>(static_cast<double>(x) * factor); });
+    }
+  }
+  visit([factor](float x) { return E::narrow(x * factor); });
+}
+
+}  // namespace shardcheck::cpu

@@ -1,0 +1,71 @@
+#include "backends/registry.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+#include "backends/cpu/cpu_backend.h"
+#include "backends/cuda/cuda_backend.h"
+#include "backends/faulty/faults.h"
+#include "backends/faulty/faulty.h"
+#include "core/error.h"
+#include "core/numerics/profile.h"
+
+namespace shardcheck {
+namespace {
+
+constexpr std::string_view kFaultyPrefix = "faulty:";
+
+std::string quoted_list(const std::vector<std::string>& names) {
+  std::string list;
+  for (const auto& name : names) list += fmt::format("{}\"{}\"", list.empty() ? "" : ", ", name);
+  return list;
+}
+
+const ArithmeticProfile& profile_of(const BackendOptions& options) {
+  if (const ArithmeticProfile* profile = profile_named(options.profile)) return *profile;
+  std::vector<std::string> known;
+  for (const ArithmeticProfile* profile : kProfiles) known.emplace_back(profile->name);
+  throw bad_input("profile", fmt::format("\"{}\" is not an arithmetic profile; known are {}", options.profile,
+                                         quoted_list(known)));
+}
+
+std::vector<std::string> fault_names() {
+  std::vector<std::string> names;
+  for (const NumericFault& fault : list_numeric_faults()) names.emplace_back(fault.name);
+  return names;
+}
+
+const NumericFault& fault_named(std::string_view name) {
+  const NumericFault* fault = find_numeric_fault(name);
+  if (fault != nullptr) return *fault;
+  throw bad_input("backend", fmt::format("\"{}\" is not a numeric fault; known are {}", name,
+                                         quoted_list(fault_names())));
+}
+
+}  // namespace
+
+std::vector<BackendEntry> list_backends() {
+  const std::string no_cuda = cuda_missing();
+  return {
+      {"cpu", "every virtual rank in this process, deterministic; the reference", true, ""},
+      {"cuda", "virtual ranks on the NVIDIA GPUs of this host: CUDA kernels, cuBLASLt, NCCL", no_cuda.empty(),
+       no_cuda},
+      {"faulty:FAULT", fmt::format("cpu with one numeric fault: {}", fmt::join(fault_names(), ", ")), true,
+       ""},
+  };
+}
+
+std::unique_ptr<Backend> make_backend(const std::string& spec, const BackendOptions& options) {
+  if (spec == "cpu") return make_cpu_backend(profile_of(options));
+  if (spec == "cuda") return make_cuda_backend(options);
+  if (spec.starts_with(kFaultyPrefix)) {
+    const NumericFault& fault = fault_named(std::string_view(spec).substr(kFaultyPrefix.size()));
+    return make_faulty_backend(make_cpu_backend(profile_of(options)), fault);
+  }
+  std::vector<std::string> known;
+  for (const BackendEntry& entry : list_backends()) known.push_back(entry.name);
+  throw bad_input("backend", fmt::format("\"{}\" is not a backend; known are {}", spec, quoted_list(known)));
+}
+
+}  // namespace shardcheck
