@@ -48,18 +48,21 @@ install_packages() {
   # A failed update is no failure yet: one dead mirror in the list need not be the one that has these packages.
   apt_get update >"$log" 2>&1 || true
   if ! apt_get install --no-install-recommends "${missing[@]}" >>"$log" 2>&1; then
-    grep -E '^(E|Err|W):?' "$log" | tail -n 5 >&2
+    grep -E '^(E|Err|W):?' "$log" | head -n 5 >&2  # the first cause, not its echoes
     rm -f "$log"
     fail 3 "apt could not install the packages (is there a network?); once they are there, run this again"
   fi
   rm -f "$log"
 }
 
-# Ninja configures again by itself when a CMakeLists.txt changes; it does not know of the presets.
+# Ninja configures again by itself when a CMakeLists.txt changes; it does not know of the presets. CMake leaves a
+# build.ninja alone that would not change, so it is touched: its time says when the presets were last read.
 configure() {
-  [[ $shardcheck_root/build/release/build.ninja -nt $shardcheck_root/CMakePresets.json ]] && return
+  local ninja_file=$shardcheck_root/build/release/build.ninja
+  if [[ $ninja_file -nt $shardcheck_root/CMakePresets.json ]]; then return; fi
   say "configuring build/release"
-  (cd "$shardcheck_root" && cmake --preset release) >&2 </dev/null || fail 3 "cmake could not configure; see above"
+  (cd "$shardcheck_root" && cmake --preset release) >/dev/null </dev/null || fail 3 "cmake could not configure; see above"
+  touch "$ninja_file"
 }
 
 # build TARGET: progress on a terminal, only what goes wrong elsewhere.

@@ -7,11 +7,20 @@ namespace {
 
 constexpr std::size_t kLongestFile = 500;
 
-constexpr std::string_view kFoldersWithHeaders[] = {"core", "backends", "sim", "properties", "tools/shardcheck"};
+constexpr std::string_view kFoldersWithHeaders[] = {"core", "backends", "sim", "properties",
+                                                    "tools/shardcheck"};
 constexpr std::string_view kNeedNoHeader[] = {"main.cpp", "no_cuda.cpp"};
 constexpr std::string_view kVagueWords[] = {"util", "utils", "helper", "helpers", "common", "manager"};
-constexpr std::string_view kTopEntries[] = {"CMakeLists.txt", "CMakePresets.json", "README.md", "LICENSE", "core",
-                                            "backends",       "sim",               "properties", "tests",   "tools"};
+constexpr std::string_view kTopEntries[] = {"CMakeLists.txt",
+                                            "CMakePresets.json",
+                                            "README.md",
+                                            "LICENSE",
+                                            "core",
+                                            "backends",
+                                            "sim",
+                                            "properties",
+                                            "tests",
+                                            "tools"};
 
 /// The files for which forbidden(file) holds.
 template <class Forbidden>
@@ -29,14 +38,16 @@ bool has_header_in(const Tree& tree, std::string_view folder) {
   });
 }
 
-/// True when `cmake` (a CMakeLists.txt) lists `name`, alone or behind a variable for the folder: ${folder}/name.
+/// True when `cmake` (a CMakeLists.txt) lists `name`, alone or behind a variable for the folder:
+/// ${folder}/name.
 bool lists(const SourceFile& cmake, std::string_view name) {
   constexpr std::string_view separators = " \t()\"";
   return std::ranges::any_of(cmake.lines, [&](std::string_view line) {
     line = line.substr(0, line.find('#'));
     for (auto at = line.find(name); at != std::string_view::npos; at = line.find(name, at + 1)) {
       const std::string_view before = line.substr(0, at), after = line.substr(at + name.size());
-      const bool begins = before.empty() || before.ends_with("}/") || separators.find(before.back()) != separators.npos;
+      const bool begins =
+          before.empty() || before.ends_with("}/") || separators.find(before.back()) != separators.npos;
       const bool ends = after.empty() || separators.find(after.front()) != separators.npos;
       if (begins && ends) return true;
     }
@@ -44,7 +55,8 @@ bool lists(const SourceFile& cmake, std::string_view name) {
   });
 }
 
-/// True when the CMakeLists.txt of the file's folder, or of a folder above it, lists the file by its path from there.
+/// True when the CMakeLists.txt of the file's folder, or of a folder above it, lists the file by its path
+/// from there.
 bool is_listed(const Tree& tree, std::string_view path) {
   for (std::string_view folder = folder_of(path); !folder.empty(); folder = folder_of(folder)) {
     const SourceFile* cmake = find_file(tree, std::string(folder) + "/CMakeLists.txt");

@@ -46,20 +46,22 @@ struct Arrow {
 };
 /// The plan of the house. Rooms that are no `from` may include every room.
 constexpr Arrow kArrows[] = {
-    {"core", "core"},       {"backends", "backends"}, {"backends", "core"},   {"sim", "sim"},
-    {"sim", "core"},        {"properties", "core"},   {"properties", "sim"},  {"properties", "properties"},
+    {"core", "core"}, {"backends", "backends"}, {"backends", "core"},  {"sim", "sim"},
+    {"sim", "core"},  {"properties", "core"},   {"properties", "sim"}, {"properties", "properties"},
 };
 constexpr std::string_view kRooms[] = {"core", "backends", "sim", "properties", "tools", "tests"};
 
 bool may_include(std::string_view from, std::string_view to) {
   if (std::ranges::find(kRooms, to) == std::end(kRooms)) return true;  // a library
   if (std::ranges::find(kArrows, from, &Arrow::from) == std::end(kArrows)) return true;
-  return std::ranges::any_of(kArrows, [&](const Arrow& arrow) { return arrow.from == from && arrow.to == to; });
+  return std::ranges::any_of(kArrows,
+                             [&](const Arrow& arrow) { return arrow.from == from && arrow.to == to; });
 }
 
 bool is_cuda(std::string_view target) {
-  constexpr std::string_view beginnings[] = {"cuda", "cublas", "nccl", "cub/", "cute/", "cutlass/",
-                                             "thrust/", "nvtx", "nvrtc", "nvml", "curand", "cooperative_groups"};
+  constexpr std::string_view beginnings[] = {"cuda",  "cublas",   "nccl",    "cub/",
+                                             "cute/", "cutlass/", "thrust/", "nvtx",
+                                             "nvrtc", "nvml",     "curand",  "cooperative_groups"};
   return std::ranges::any_of(beginnings, [&](std::string_view begin) { return target.starts_with(begin); });
 }
 
@@ -80,7 +82,8 @@ Offences relative_includes(const Tree& tree) {
 
 Offences eigen_outside_cpu(const Tree& tree) {
   return includes_where(tree, [](std::string_view path, const Include& include) {
-    const bool eigen = include.target.starts_with("Eigen/") || include.target.starts_with("unsupported/Eigen");
+    const bool eigen =
+        include.target.starts_with("Eigen/") || include.target.starts_with("unsupported/Eigen");
     return eigen && !is_inside(path, "backends/cpu");
   });
 }

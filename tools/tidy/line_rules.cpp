@@ -8,20 +8,51 @@ namespace {
 
 constexpr std::ptrdiff_t kLongestLine = 120;
 
-// These words stand in two pieces, so that this file does not break the rule that it states. The equality macros
-// for floats belong here: GoogleTest lets them differ by four units in the last place.
+// These words stand in two pieces, so that this file does not break the rule that it states. The equality
+// macros for floats belong here: GoogleTest lets them differ by four units in the last place.
 constexpr std::string_view kToleranceWords[] = {
-    "EXPECT_" "NEAR",     "ASSERT_" "NEAR",     "EXPECT_" "FLOAT_EQ",  "ASSERT_" "FLOAT_EQ",
-    "EXPECT_" "DOUBLE_EQ", "ASSERT_" "DOUBLE_EQ", "rt" "ol",            "at" "ol",
+    // NOLINTNEXTLINE(bugprone-suspicious-missing-comma)
+    "EXPECT_"
+    "NEAR",
+    "ASSERT_"
+    "NEAR",
+    "EXPECT_"
+    "FLOAT_EQ",
+    "ASSERT_"
+    "FLOAT_EQ",
+    "EXPECT_"
+    "DOUBLE_EQ",
+    "ASSERT_"
+    "DOUBLE_EQ",
+    "rt"
+    "ol",
+    "at"
+    "ol",
 };
-constexpr std::string_view kMachineFolders[] = {"/home" "/", "/root" "/", "/work" "/", "/tmp" "/"};
+constexpr std::string_view kMachineFolders[] = {
+    "/home"
+    "/",
+    "/root"
+    "/",
+    "/work"
+    "/",
+    "/tmp"
+    "/"};
 
-bool is_cxx(std::string_view path) { return is_header(path) || is_translation_unit(path); }
+bool is_cxx(std::string_view path) {
+  return is_header(path) || is_translation_unit(path);
+}
 
-bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
-bool is_identifier(char c) { return is_letter(c) || std::isdigit(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+bool is_letter(char c) {
+  return std::isalpha(static_cast<unsigned char>(c)) != 0;
+}
+bool is_identifier(char c) {
+  return is_letter(c) || std::isdigit(static_cast<unsigned char>(c)) != 0 || c == '_';
+}
 
-std::string_view without_comment(std::string_view line) { return line.substr(0, line.find("//")); }
+std::string_view without_comment(std::string_view line) {
+  return line.substr(0, line.find("//"));
+}
 
 bool has_word(std::string_view line, std::string_view word) {
   for (auto at = line.find(word); at != std::string_view::npos; at = line.find(word, at + 1)) {
@@ -34,9 +65,12 @@ bool has_word(std::string_view line, std::string_view word) {
 }
 
 /// True when `c` before a '/' makes it a part of a longer path.
-bool continues_path(char c) { return is_identifier(c) || c == '}' || c == '.' || c == '/' || c == '-'; }
+bool continues_path(char c) {
+  return is_identifier(c) || c == '}' || c == '.' || c == '/' || c == '-';
+}
 
-/// True when an absolute path into `folder` stands on the line; "build/work/x" and "${prefix}/tmp/x" are none.
+/// True when an absolute path into `folder` stands on the line; "build/work/x" and "${prefix}/tmp/x" are
+/// none.
 bool has_path_into(std::string_view line, std::string_view folder) {
   for (auto at = line.find(folder); at != std::string_view::npos; at = line.find(folder, at + 1)) {
     const auto end = at + folder.size();
@@ -79,7 +113,8 @@ Offences using_namespace_in_headers(const Tree& tree) {
 
 Offences tolerances(const Tree& tree) {
   return lines_where(tree, is_cxx, [](std::string_view line) {
-    return std::ranges::any_of(kToleranceWords, [&](auto word) { return has_word(without_comment(line), word); });
+    return std::ranges::any_of(kToleranceWords,
+                               [&](auto word) { return has_word(without_comment(line), word); });
   });
 }
 

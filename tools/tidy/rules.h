@@ -1,6 +1,7 @@
-// The rules of the house that a machine can check, as a table: a name, the sentence that a breach prints, and a
-// function that finds the breaches. tests/tools/tidy runs every rule on the checkout and on samples that break it.
-// A new rule is a function in one of the *_rules files, a row in rules.cpp and a sample in rules_test.cpp.
+// The rules of the house that a machine can check, as a table: a name, the sentence that a breach prints, and
+// a function that finds the breaches. tests/tools/tidy runs every rule on the checkout and on samples that
+// break it. A new rule is a function in one of the *_rules files, a row in rules.cpp and a sample in
+// rules_test.cpp.
 #pragma once
 
 #include <span>

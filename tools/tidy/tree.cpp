@@ -69,14 +69,20 @@ std::string_view base_name_of(std::string_view path) {
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
 }
 
-std::string_view room_of(std::string_view path) { return path.substr(0, path.find('/')); }
+std::string_view room_of(std::string_view path) {
+  return path.substr(0, path.find('/'));
+}
 
 bool is_inside(std::string_view path, std::string_view folder) {
   return path.size() > folder.size() && path.starts_with(folder) && path[folder.size()] == '/';
 }
 
-bool is_header(std::string_view path) { return path.ends_with(".h") || path.ends_with(".cuh"); }
+bool is_header(std::string_view path) {
+  return path.ends_with(".h") || path.ends_with(".cuh");
+}
 
-bool is_translation_unit(std::string_view path) { return path.ends_with(".cpp") || path.ends_with(".cu"); }
+bool is_translation_unit(std::string_view path) {
+  return path.ends_with(".cpp") || path.ends_with(".cu");
+}
 
 }  // namespace shardcheck::tidy

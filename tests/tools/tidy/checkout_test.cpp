@@ -8,7 +8,9 @@
 namespace shardcheck::tidy {
 
 /// GoogleTest finds it by the type and prints a rule by its name.
-static void PrintTo(const Rule& rule, std::ostream* out) { *out << rule.name; }
+static void PrintTo(const Rule& rule, std::ostream* out) {
+  *out << rule.name;
+}
 
 namespace {
 
