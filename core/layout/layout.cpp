@@ -18,6 +18,10 @@ void append_per_parameter(std::span<const Slot> slots, Rank rank, std::vector<Se
     const std::int64_t first = std::min(stride, rank.value * run);
     const std::int64_t last = std::min(stride, first + run);
     if (first == last) continue;
+    if (first == 0 && last == stride) {  // one rank holds it all, and the pieces join
+      segments.push_back({slot.param, 0, slot.numel, slot.lo});
+      continue;
+    }
     for (std::int64_t piece = 0; piece < slot.pieces; ++piece) {
       const std::int64_t base = piece * stride;
       segments.push_back({slot.param, base + first, base + last, slot.lo + piece * run});

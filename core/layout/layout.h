@@ -108,7 +108,7 @@ struct Buffer {
   const Slot* find(ParamId param) const;
 };
 
-/// Buffers in order of the first appearance of their keys.
+/// Buffers in order of the first appearance of their keys (by group number where the optimizer numbers them).
 struct Layout {
   std::vector<Buffer> buffers;
 };

@@ -31,11 +31,12 @@ PackedSpace pack_nvfp4(const Buffer& buffer, std::span<const Parameter> paramete
   };
   for (const std::int32_t listed : buffer.order) {
     const Slot& slot = buffer.slots[listed];
+    // Rounded before a bucket closes, so "unpadded" of a closed bucket contains alignment padding.
+    cursor = round_up_size(cursor, 64);
     if (slot.bucket != bucket) {
       close();
       bucket = slot.bucket;
     }
-    cursor = round_up_size(cursor, 64);
     const std::int64_t numel = packed_numel(slot, parameters[slot.param.value]);
     space.slots.push_back({slot.param, cursor, cursor + numel, bucket, numel});
     cursor += numel;

@@ -103,6 +103,8 @@ class Placer {
       total_cost_[shard] += item.cost;
       placed.push_back({shard, Slot{item.id, lo, cursors[shard], next_bucket(), item.numel}});
     }
+    // The original lists parameters by offset.
+    std::ranges::stable_sort(placed, {}, &std::pair<std::int32_t, Slot>::first);
     close_bucket(std::ranges::max(cursors), chunk_numel_, placed);
     chunk_.clear();
     chunk_numel_ = 0;

@@ -17,7 +17,8 @@ struct OptimizerGroup {
   std::vector<ParamId> params;
 };
 
-/// Groups in order of first appearance; frozen parameters and aliases of tied ones are in none.
+/// Groups in the order of their numbers, as the optimizer lists them; frozen parameters and aliases of tied
+/// ones are in none.
 inline std::vector<OptimizerGroup> group_for_optimizer(std::span<const Parameter> parameters) {
   std::vector<OptimizerGroup> groups;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
@@ -28,6 +29,7 @@ inline std::vector<OptimizerGroup> group_for_optimizer(std::span<const Parameter
     if (group == groups.end()) group = groups.insert(groups.end(), OptimizerGroup{key, {}});
     group->params.push_back(ParamId{static_cast<std::int32_t>(i)});
   }
+  std::ranges::sort(groups, {}, [](const OptimizerGroup& group) { return group.key.group; });
   return groups;
 }
 
