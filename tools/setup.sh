@@ -28,10 +28,7 @@ missing_packages() {
 # apt_get ARGUMENTS: as root, without questions, patient when another apt holds the lock.
 apt_get() {
   local root=()
-  if ((EUID != 0)); then
-    command -v sudo >/dev/null || fail 3 "packages are missing and there is neither root nor sudo: apt-get $*"
-    root=(sudo)
-  fi
+  ((EUID == 0)) || root=(sudo)
   "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=120 "$@" </dev/null
 }
 
@@ -43,6 +40,9 @@ install_packages() {
   local missing log
   mapfile -t missing < <(missing_packages)
   ((${#missing[@]} > 0)) || return 0
+  if ((EUID != 0)) && ! command -v sudo >/dev/null; then
+    fail 3 "neither root nor sudo; as root, run: apt-get install ${missing[*]}"
+  fi
   say "installing ${missing[*]}"
   log=$(mktemp)
   # A failed update is no failure yet: one dead mirror in the list need not be the one that has these packages.
