@@ -48,7 +48,7 @@ install_packages() {
   # A failed update is no failure yet: one dead mirror in the list need not be the one that has these packages.
   apt_get update >"$log" 2>&1 || true
   if ! apt_get install --no-install-recommends "${missing[@]}" >>"$log" 2>&1; then
-    grep -E '^(E|Err|W):?' "$log" | head -n 5 >&2  # the first cause, not its echoes
+    grep -m 5 -E '^(E|Err|W):' "$log" >&2 || tail -n 3 "$log" >&2  # apt's first causes, or what sudo said
     rm -f "$log"
     fail 3 "apt could not install the packages (is there a network?); once they are there, run this again"
   fi
