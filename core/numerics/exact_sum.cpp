@@ -70,7 +70,7 @@ void ExactSum::multiply(float factor) {
   // split gives 53 bits of which a float has 24: the shift is exact and leaves room for a 33-bit limb.
   significand >>= 29;
   exponent += 29;
-  carry();
+  if (drop_sign()) significand = -significand;
   ExactSum product;
   for (int i = 0; i < kLimbs; ++i) {
     product.add(limb_[static_cast<std::size_t>(i)] * significand, 32 * i + kLowestExponent + exponent);
@@ -89,14 +89,17 @@ void ExactSum::carry() {
   additions_ = 0;
 }
 
+bool ExactSum::drop_sign() {
+  carry();
+  if (limb_[kLimbs - 1] >= 0) return false;
+  for (std::int64_t& limb : limb_) limb = -limb;
+  carry();
+  return true;
+}
+
 Dyadic ExactSum::value() const {
   ExactSum magnitude = *this;
-  magnitude.carry();
-  const bool negative = magnitude.limb_[kLimbs - 1] < 0;
-  if (negative) {
-    for (std::int64_t& limb : magnitude.limb_) limb = -limb;
-    magnitude.carry();
-  }
+  const bool negative = magnitude.drop_sign();
   int top = kLimbs - 1;
   while (top >= 0 && magnitude.limb_[static_cast<std::size_t>(top)] == 0) --top;
   if (top < 0) return {};

@@ -33,7 +33,11 @@ class ExactSum {
   Dyadic value() const;
 
  private:
+  /// Brings every limb but the top one into [0, 2^32); the top one carries the sign.
   void carry();
+
+  /// Replaces the value by its magnitude and says whether it was negative.
+  bool drop_sign();
 
   std::array<std::int64_t, kLimbs> limb_{};
   std::int64_t additions_ = 0;

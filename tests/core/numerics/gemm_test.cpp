@@ -66,8 +66,8 @@ std::uint16_t bf16_gradient(const ArithmeticProfile& profile, float x, float dy,
 }
 
 TEST(Gemm, HopperRoundsANarrowGradientTwice) {
-  // The product (1 + 2^-7)(1 + 2^-7) = 1 + 2^-6 + 2^-14. Alone it rounds to 1 + 2^-6, a tie once 2 is added,
-  // which goes to even; summed first, 3 + 2^-6 + 2^-14 plus 1... is past the tie.
+  // The product (1 + 2^-7)^2 = 1 + 2^-6 + 2^-14 rounds to 1 + 2^-6 in bf16. With 4 that is a tie between 5
+  // and 5 + 2^-5, which goes to the even 5; the exact sum lies above the tie.
   const float factor = 1 + 0x1p-7f;
   EXPECT_EQ(bf16_to_f32(bf16_gradient(kIdeal, factor, factor, 4)), 5.03125f);
   EXPECT_EQ(bf16_to_f32(bf16_gradient(kHopper, factor, factor, 4)), 5.0f);
