@@ -4,8 +4,7 @@
 
 #include <fmt/format.h>
 
-#include <bit>
-#include <cmath>
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -30,7 +29,7 @@ std::vector<std::byte> read_file(const std::filesystem::path& path) {
   if (!file || std::filesystem::is_directory(path, error)) throw bad_input(path.string(), "cannot be read");
   const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   std::vector<std::byte> bytes(text.size());
-  std::memcpy(bytes.data(), text.data(), text.size());
+  std::ranges::copy(std::as_bytes(std::span(text)), bytes.begin());
   return bytes;
 }
 
@@ -179,7 +178,7 @@ std::vector<float> scales(const CaseReader& reader, std::span<const std::byte> d
   }
   const auto bytes = slice(reader, data, offset_name, count * 4);
   std::vector<float> result(static_cast<std::size_t>(count));
-  std::memcpy(result.data(), bytes.data(), bytes.size());
+  std::ranges::copy(bytes, std::as_writable_bytes(std::span(result)).begin());
   return result;
 }
 
