@@ -1,0 +1,164 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "core/assert.h"
+#include "sim/scenario/json.h"
+
+// to_json of json.h; the reader is json.cpp. What decides the case is always written, the rest only where it
+// differs from the default.
+
+namespace shardcheck {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr std::size_t kLineWidth = 120;
+
+std::string name_of_parameter(const Scenario& scenario, std::int32_t parameter) {
+  SC_ASSERT(parameter >= 0 && parameter < std::ssize(scenario.parameters), "no such parameter");
+  return scenario.parameters[static_cast<std::size_t>(parameter)].name;
+}
+
+template <class Value>
+void write_unless(ordered_json& object, const char* name, const Value& value, const Value& preset) {
+  if (value == preset) return;
+  if constexpr (std::is_enum_v<Value>)
+    object[name] = name_of(value);
+  else
+    object[name] = value;
+}
+
+ordered_json owner_of(const Scenario& s, const Scenario& preset) {
+  ordered_json owner = {{"strategy", name_of(s.strategy)}};
+  write_unless(owner, "bucket_size", s.bucket_size, preset.bucket_size);
+  write_unless(owner, "overlap", s.overlap, preset.overlap);
+  write_unless(owner, "slots", s.slots, preset.slots);
+  write_unless(owner, "zeroing", s.zeroing, preset.zeroing);
+  return owner;
+}
+
+ordered_json protocol_of(const Scenario& s, const Scenario& preset) {
+  ordered_json protocol = {{"write_mode", name_of(s.write_mode)}};
+  write_unless(protocol, "first_microbatch", s.first_microbatch, preset.first_microbatch);
+  write_unless(protocol, "execution", s.execution, preset.execution);
+  return protocol;
+}
+
+ordered_json mesh_of(const Scenario& s, const Scenario& preset) {
+  ordered_json mesh = {{"ranks", s.ranks}};
+  write_unless(mesh, "expert_parallel", s.expert_parallel, preset.expert_parallel);
+  return mesh;
+}
+
+ordered_json schedule_of(const Scenario& s) {
+  ordered_json schedule = {{"steps", s.steps}, {"microbatches", s.microbatches}, {"tokens", s.tokens}};
+  for (const TokenCount& count : s.token_counts)
+    schedule["token_counts"].push_back(
+        {{"rank", count.rank}, {"microbatch", count.microbatch}, {"tokens", count.tokens}});
+  for (const Silence& silence : s.silent) {
+    ordered_json written = {{"parameter", name_of_parameter(s, silence.parameter)}};
+    write_unless(written, "step", silence.step, -1);
+    write_unless(written, "rank", silence.rank, -1);
+    write_unless(written, "microbatch", silence.microbatch, -1);
+    schedule["silent"].push_back(written);
+  }
+  return schedule;
+}
+
+ordered_json numerics_of(const Scenario& s, const Scenario& preset) {
+  ordered_json numerics = {{"loss", name_of(s.loss)}};
+  write_unless(numerics, "scaling", s.scaling, preset.scaling);
+  write_unless(numerics, "main_grad", s.main_grad, preset.main_grad);
+  write_unless(numerics, "comm", s.comm, preset.comm);
+  numerics["data"] = name_of(s.data);
+  return numerics;
+}
+
+ordered_json parameters_of(const Scenario& s) {
+  const ScenarioParameter preset;
+  ordered_json parameters = ordered_json::array();
+  for (const ScenarioParameter& p : s.parameters) {
+    ordered_json written = {{"name", p.name}, {"shape", p.shape}, {"dtype", name_of(p.dtype)}};
+    write_unless(written, "trainable", p.trainable, preset.trainable);
+    write_unless(written, "expert", p.expert, preset.expert);
+    write_unless(written, "unit", p.unit, preset.unit);
+    parameters.push_back(written);
+  }
+  return parameters;
+}
+
+ordered_json uses_of(const Scenario& s) {
+  ordered_json uses = ordered_json::array();
+  for (const ScenarioUse& use : s.uses) {
+    ordered_json written = {{"parameter", name_of_parameter(s, use.parameter)},
+                            {"producer", name_of(use.producer)}};
+    write_unless(written, "unit", use.unit, -1);
+    uses.push_back(written);
+  }
+  return uses;
+}
+
+ordered_json written(const Scenario& s) {
+  const Scenario preset;
+  ordered_json root = {{"schema", static_cast<int>(Scenario::kSchema)}};
+  write_unless(root, "name", s.name, preset.name);
+  write_unless(root, "seed", s.seed, preset.seed);
+  root["owner"] = owner_of(s, preset);
+  root["protocol"] = protocol_of(s, preset);
+  root["mesh"] = mesh_of(s, preset);
+  root["schedule"] = schedule_of(s);
+  root["numerics"] = numerics_of(s, preset);
+  root["parameters"] = parameters_of(s);
+  root["uses"] = uses_of(s);
+  write_unless(root, "fault", s.fault, preset.fault);
+  return root;
+}
+
+/// A string, number or truth value. Bytes that are not UTF-8, which no valid scenario has, are replaced.
+std::string scalar(const ordered_json& value) {
+  return value.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+}
+
+/// The parts of an object or list: "key": value, or value, rendered by `render`.
+template <class Render>
+std::vector<std::string> parts_of(const ordered_json& value, Render render) {
+  std::vector<std::string> parts;
+  for (const auto& [key, part] : value.items())
+    parts.push_back(value.is_object() ? scalar(key) + ": " + render(part) : render(part));
+  return parts;
+}
+
+char opening(const ordered_json& value) {
+  return value.is_object() ? '{' : '[';
+}
+char closing(const ordered_json& value) {
+  return value.is_object() ? '}' : ']';
+}
+
+std::string on_one_line(const ordered_json& value) {
+  if (!value.is_structured()) return scalar(value);
+  const std::string inside = fmt::format("{}", fmt::join(parts_of(value, on_one_line), ", "));
+  return fmt::format("{}{}{}", opening(value), inside, closing(value));
+}
+
+/// On one line where that fits behind `indent` spaces, else a part a line.
+std::string laid_out(const ordered_json& value, std::size_t indent) {
+  if (const std::string line = on_one_line(value); indent > 0 && indent + line.size() <= kLineWidth)
+    return line;
+  const std::string margin(indent + 2, ' ');
+  const auto parts = parts_of(value, [&](const ordered_json& part) { return laid_out(part, indent + 2); });
+  return fmt::format("{}\n{}{}\n{:{}}{}", opening(value), margin, fmt::join(parts, ",\n" + margin), "",
+                     indent, closing(value));
+}
+
+}  // namespace
+
+std::string to_json(const Scenario& scenario) {
+  return laid_out(written(scenario), 0) + "\n";
+}
+
+}  // namespace shardcheck

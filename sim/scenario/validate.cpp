@@ -1,0 +1,225 @@
+#include "sim/scenario/validate.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/error.h"
+#include "core/integers.h"
+
+namespace shardcheck {
+namespace {
+
+using limits::Range;
+
+/// Says where, and throws.
+class Judge {
+ public:
+  explicit Judge(const std::string& where) : where_(where) {}
+
+  [[noreturn]] void fail(const std::string& path, const std::string& sentence) const {
+    throw bad_input(where_ + ": " + path, sentence);
+  }
+  void in_range(const std::string& path, std::int64_t value, Range range) const {
+    if (value < range.low || value > range.high)
+      fail(path, fmt::format("{} is out of range; give {} to {}", value, range.low, range.high));
+  }
+  /// An index of the `count` things, or -1, which stands for all.
+  void index_or_all(const std::string& path, std::int64_t value, std::int64_t count,
+                    std::string_view things) const {
+    if (value < -1 || value >= count)
+      fail(path, fmt::format("{} is out of range; the scenario has the {} 0 to {}, and -1 stands for all",
+                             value, things, count - 1));
+  }
+  void index(const std::string& path, std::int64_t value, std::int64_t count, std::string_view things) const {
+    if (value < 0 || value >= count)
+      fail(path,
+           fmt::format("{} is out of range; the scenario has the {} 0 to {}", value, things, count - 1));
+  }
+  /// Names stand in sentences and in files, a line each.
+  void label(const std::string& path, const std::string& text) const {
+    if (std::ssize(text) > limits::kMaxNameBytes)
+      fail(path,
+           fmt::format("a name of {} bytes is too long; use at most {}", text.size(), limits::kMaxNameBytes));
+    for (const char c : text) {
+      if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F)
+        fail(path, fmt::format("a name holds the control character 0x{:02x}; use printable text", int{c}));
+    }
+  }
+  void gradient_type(const std::string& path, DType type) const {
+    if (type != DType::f32 && type != DType::bf16 && type != DType::f16)
+      fail(path, fmt::format("\"{}\" holds no gradient; known are f32, bf16, f16", name_of(type)));
+  }
+
+ private:
+  const std::string& where_;
+};
+
+std::string path_of(std::string_view list, std::size_t index) {
+  return fmt::format("{}[{}]", list, index);
+}
+
+void judge_mesh(const Scenario& s, const Judge& judge) {
+  judge.in_range("mesh.ranks", s.ranks, limits::kRanks);
+  judge.in_range("mesh.expert_parallel", s.expert_parallel, limits::kRanks);
+  if (s.ranks % s.expert_parallel != 0)
+    judge.fail("mesh",
+               fmt::format("{} ranks are not divisible by expert_parallel {}", s.ranks, s.expert_parallel));
+}
+
+void judge_owner(const Scenario& s, const Judge& judge) {
+  judge.in_range("owner.bucket_size", s.bucket_size, limits::kBucketSize);
+  judge.in_range("owner.slots", s.slots, limits::kSlots);
+}
+
+void judge_protocol(const Scenario& s, const Judge& judge) {
+  if (s.write_mode == WriteMode::r4 && has_leases(s.strategy))
+    judge.fail("protocol.write_mode",
+               fmt::format("R4 speaks of persistent destinations only, and the strategy {} has leases; use "
+                           "another write mode or a strategy that keeps its buffers",
+                           name_of(s.strategy)));
+  if (s.first_microbatch != FirstMicrobatch::none && s.write_mode != WriteMode::te_module)
+    judge.fail(
+        "protocol.first_microbatch",
+        fmt::format("\"{}\" drives the module path only, and the write mode is {}; use \"none\", or the "
+                    "write mode te-module",
+                    name_of(s.first_microbatch), name_of(s.write_mode)));
+  if (s.execution == Execution::eager) return;
+  if (s.write_mode == WriteMode::r7)
+    judge.fail("protocol.execution", fmt::format("\"{}\" moves fused writes, and R7 has none; use \"eager\"",
+                                                 name_of(s.execution)));
+  if (std::ranges::count(s.uses, Producer::fused, &ScenarioUse::producer) == 0)
+    judge.fail(
+        "protocol.execution",
+        fmt::format("\"{}\" moves fused writes, and no use is fused; use \"eager\"", name_of(s.execution)));
+}
+
+void judge_schedule(const Scenario& s, const Judge& judge) {
+  judge.in_range("schedule.steps", s.steps, limits::kSteps);
+  judge.in_range("schedule.microbatches", s.microbatches, limits::kMicrobatches);
+  judge.in_range("schedule.tokens", s.tokens, limits::kTokens);
+  std::set<std::pair<std::int32_t, std::int32_t>> counted;
+  for (std::size_t i = 0; i < s.token_counts.size(); ++i) {
+    const TokenCount& count = s.token_counts[i];
+    const std::string path = path_of("schedule.token_counts", i);
+    judge.index(path + ".rank", count.rank, s.ranks, "ranks");
+    judge.index(path + ".microbatch", count.microbatch, s.microbatches, "microbatches");
+    judge.in_range(path + ".tokens", count.tokens, limits::kTokens);
+    if (!counted.emplace(count.rank, count.microbatch).second)
+      judge.fail(path, fmt::format("rank {}, microbatch {} has a count already; give one", count.rank,
+                                   count.microbatch));
+  }
+  for (std::size_t i = 0; i < s.silent.size(); ++i) {
+    const Silence& silence = s.silent[i];
+    const std::string path = path_of("schedule.silent", i);
+    judge.index(path + ".parameter", silence.parameter, std::ssize(s.parameters), "parameters");
+    judge.index_or_all(path + ".step", silence.step, s.steps, "steps");
+    judge.index_or_all(path + ".rank", silence.rank, s.ranks, "ranks");
+    judge.index_or_all(path + ".microbatch", silence.microbatch, s.microbatches, "microbatches");
+  }
+}
+
+/// Elements of the parameter.
+std::int64_t judge_shape(const std::vector<std::int64_t>& shape, const std::string& path,
+                         const Judge& judge) {
+  if (shape.empty() || shape.size() > 2)
+    judge.fail(path,
+               fmt::format("a shape of {} sizes; give 1 (bias, norm) or 2 (rows, columns)", shape.size()));
+  std::int64_t elements = 1;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    judge.in_range(path_of(path, d), shape[d], limits::kSize);
+    const auto product = checked_multiply(elements, shape[d]);
+    if (!product)
+      judge.fail(path, fmt::format("the elements of {} do not fit 64 bits; use smaller sizes",
+                                   fmt::join(shape, "x")));
+    elements = *product;
+  }
+  return elements;
+}
+
+void judge_parameters(const Scenario& s, const Judge& judge) {
+  if (s.parameters.empty()) judge.fail("parameters", "the list is empty; give at least one parameter");
+  std::map<std::string_view, std::size_t> seen;
+  std::int64_t total = 0;
+  for (std::size_t i = 0; i < s.parameters.size(); ++i) {
+    const ScenarioParameter& parameter = s.parameters[i];
+    const std::string path = path_of("parameters", i);
+    if (parameter.name.empty()) judge.fail(path + ".name", "\"\" is no name; give one that no other has");
+    judge.label(path + ".name", parameter.name);
+    const auto [other, is_new] = seen.emplace(parameter.name, i);
+    if (!is_new)
+      judge.fail(path + ".name", fmt::format("\"{}\" is the name of parameters[{}] too; give another",
+                                             parameter.name, other->second));
+    judge.gradient_type(path + ".dtype", parameter.dtype);
+    judge.in_range(path + ".unit", parameter.unit, limits::kUnit);
+    const auto sum = checked_add(total, judge_shape(parameter.shape, path + ".shape", judge));
+    if (!sum || *sum > limits::kMaxElements)
+      judge.fail(
+          path + ".shape",
+          fmt::format("with {} the parameters have more than {} elements, the most that a model may have",
+                      fmt::join(parameter.shape, "x"), limits::kMaxElements));
+    total = *sum;
+  }
+}
+
+void judge_uses(const Scenario& s, const Judge& judge) {
+  for (std::size_t i = 0; i < s.uses.size(); ++i) {
+    const ScenarioUse& use = s.uses[i];
+    const std::string path = path_of("uses", i);
+    judge.index(path + ".parameter", use.parameter, std::ssize(s.parameters), "parameters");
+    judge.in_range(path + ".unit", use.unit, {-1, limits::kUnit.high});
+    const ScenarioParameter& parameter = s.parameters[static_cast<std::size_t>(use.parameter)];
+    if (parameter.shape.size() == 1 && use.producer != Producer::unfused)
+      judge.fail(path + ".producer",
+                 fmt::format("\"{}\" with the 1-D parameter \"{}\": a bias or norm is never fused; use "
+                             "\"unfused\"",
+                             name_of(use.producer), parameter.name));
+  }
+}
+
+/// Every contribution has to be told apart, or the data mode promises what it cannot hold.
+void judge_provenance(const Scenario& s, const Judge& judge) {
+  if (s.data != DataMode::provenance) return;
+  std::vector<UseCounts> uses(s.parameters.size());
+  for (const ScenarioUse& use : s.uses) uses[static_cast<std::size_t>(use.parameter)].add(use, s.write_mode);
+  for (std::size_t i = 0; i < s.parameters.size(); ++i) {
+    const ScenarioParameter& parameter = s.parameters[i];
+    const auto index = static_cast<std::int32_t>(i);
+    if (!parameter.trainable || uses[i].all == 0 || parameter.numel() == 0) continue;
+    if (provenance_coding(s, index, uses[i])) continue;
+    const std::int32_t digits = provenance_digits(s, index, uses[i]);
+    const std::int64_t contributions = provenance_contributions(s, index, uses[i]);
+    judge.fail(
+        path_of("parameters", i) + ".shape",
+        fmt::format("{} has no room for the provenance of {} contributions ({} steps x {} ranks x {} "
+                    "microbatches x {} uses) at {} digits an element; make a size at least {}, or set "
+                    "numerics.data to \"integers\"",
+                    fmt::join(parameter.shape, "x"), contributions, s.steps, domain_size(s, parameter.expert),
+                    s.microbatches, uses[i].all, digits, div_ceil(contributions, digits)));
+  }
+}
+
+}  // namespace
+
+void validate(const Scenario& scenario, const std::string& where) {
+  const Judge judge(where);
+  judge.label("name", scenario.name);
+  judge.label("fault", scenario.fault);
+  judge.gradient_type("numerics.main_grad", scenario.main_grad);
+  judge.gradient_type("numerics.comm", scenario.comm);
+  judge_mesh(scenario, judge);
+  judge_owner(scenario, judge);
+  judge_parameters(scenario, judge);
+  judge_uses(scenario, judge);
+  judge_protocol(scenario, judge);
+  judge_schedule(scenario, judge);
+  judge_provenance(scenario, judge);
+}
+
+}  // namespace shardcheck

@@ -1,0 +1,124 @@
+// to_json, and that reading undoes it.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "sim/scenario/json.h"
+#include "tests/sim/scenario/cases.h"
+
+namespace shardcheck {
+namespace {
+
+using tests::small_scenario;
+using tests::unusual_scenario;
+
+TEST(JsonWrite, ASmallScenarioIsSmall) {
+  EXPECT_EQ(to_json(small_scenario()), R"({
+  "schema": 1,
+  "owner": {"strategy": "megatron-ddp"},
+  "protocol": {"write_mode": "R5"},
+  "mesh": {"ranks": 2},
+  "schedule": {"steps": 1, "microbatches": 2, "tokens": 1},
+  "numerics": {"loss": "mean", "data": "provenance"},
+  "parameters": [{"name": "w0", "shape": [2, 2], "dtype": "bf16"}],
+  "uses": [{"parameter": "w0", "producer": "fused"}]
+}
+)");
+}
+
+TEST(JsonWrite, LongListsTakeALineAnElement) {
+  Scenario s = small_scenario();
+  s.uses.resize(3);
+  EXPECT_NE(to_json(s).find(R"(
+  "uses": [
+    {"parameter": "w0", "producer": "fused"},
+    {"parameter": "w0", "producer": "fused"},
+    {"parameter": "w0", "producer": "fused"}
+  ]
+)"),
+            std::string::npos);
+}
+
+TEST(JsonWrite, ReadingUndoesWriting) {
+  for (const Scenario& s : {small_scenario(), unusual_scenario()}) {
+    const std::string text = to_json(s);
+    EXPECT_EQ(scenario_from_json(text, "f.json"), s) << text;
+    EXPECT_EQ(to_json(scenario_from_json(text, "f.json")), text);
+  }
+}
+
+TEST(JsonWrite, ReadingUndoesWritingOfEveryEnumerator) {
+  Scenario s = small_scenario();
+  s.data = DataMode::integers;
+  const auto expect_round_trip = [&] {
+    EXPECT_EQ(scenario_from_json(to_json(s), "f.json"), s) << to_json(s);
+  };
+  for (int i = 0; i < kStrategies; ++i) {
+    s.strategy = static_cast<Strategy>(i);
+    expect_round_trip();
+  }
+  s.strategy = Strategy::megatron_ddp;
+  for (int i = 0; i < kWriteModes; ++i) {
+    s.write_mode = static_cast<WriteMode>(i);
+    expect_round_trip();
+  }
+  s.write_mode = WriteMode::te_module;
+  for (int i = 0; i < 3; ++i) {
+    s.first_microbatch = static_cast<FirstMicrobatch>(i);
+    s.execution = static_cast<Execution>(i);
+    s.scaling = static_cast<Scaling>(i);
+    s.uses[0].producer = i == 1 ? Producer::fused : static_cast<Producer>(i);
+    if (i == 2) s.uses.push_back({.parameter = 0, .producer = Producer::fused});
+    s.main_grad = s.comm = s.parameters[0].dtype = static_cast<DType>(i);
+    expect_round_trip();
+  }
+}
+
+TEST(JsonWrite, TheUnusualScenarioLeavesNoDefault) {
+  const std::string text = to_json(unusual_scenario());
+  for (const char* field : {"schema",
+                            "name",
+                            "seed",
+                            "owner",
+                            "strategy",
+                            "bucket_size",
+                            "overlap",
+                            "slots",
+                            "zeroing",
+                            "protocol",
+                            "write_mode",
+                            "mesh",
+                            "first_microbatch",
+                            "execution",
+                            "ranks",
+                            "expert_parallel",
+                            "schedule",
+                            "steps",
+                            "tokens",
+                            "microbatches",
+                            "token_counts",
+                            "silent",
+                            "numerics",
+                            "loss",
+                            "scaling",
+                            "main_grad",
+                            "comm",
+                            "data",
+                            "parameters",
+                            "shape",
+                            "dtype",
+                            "trainable",
+                            "expert",
+                            "unit",
+                            "uses",
+                            "producer",
+                            "parameter",
+                            "rank",
+                            "microbatch",
+                            "step",
+                            "fault"})
+    EXPECT_NE(text.find('"' + std::string(field) + "\": "), std::string::npos) << field;
+}
+
+}  // namespace
+}  // namespace shardcheck
