@@ -1,12 +1,14 @@
 // A GEMM as a tensor core computes it: K in ascending steps, chunks promoted, splits added in order, then the
 // epilogue (tensor-core 1). Operands are decoded and packed once; the loops below allocate nothing.
+#include "core/numerics/aligned_gemm.h"
+
 #include <bit>
 #include <cmath>
 
 #include "core/numerics/aligned_sum.h"
-#include "core/numerics/gemm_detail.h"
+#include "core/numerics/gemm_elements.h"
 
-namespace shardcheck::gemm_detail {
+namespace shardcheck {
 namespace {
 
 /// An operand decoded for aligned_step: [panel of `lanes` rows][k][lane]; rows past the end are zero.
@@ -191,4 +193,4 @@ void aligned_gemm(const ArithmeticProfile& profile, const GemmProblem& problem, 
   AlignedGemm(profile, problem).run(c, d);
 }
 
-}  // namespace shardcheck::gemm_detail
+}  // namespace shardcheck

@@ -3,6 +3,8 @@
 // integers, and ExactSum. The proof is a window: terms that are multiples of 2^lowest and sums below
 // 2^highest need highest - lowest bits, in every order, because every partial sum is such a multiple below
 // such a limit too.
+#include "core/numerics/exact_gemm.h"
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -10,9 +12,9 @@
 #include "core/numerics/aligned_sum.h"
 #include "core/numerics/encode.h"
 #include "core/numerics/exact_sum.h"
-#include "core/numerics/gemm_detail.h"
+#include "core/numerics/gemm_elements.h"
 
-namespace shardcheck::gemm_detail {
+namespace shardcheck {
 namespace {
 
 constexpr int kDoubleBits = 53;
@@ -280,4 +282,4 @@ void exact_gemm(const GemmProblem& problem, std::span<const std::byte> c, std::s
   ExactGemm(problem).run(c, d);
 }
 
-}  // namespace shardcheck::gemm_detail
+}  // namespace shardcheck

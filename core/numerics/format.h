@@ -77,19 +77,31 @@ struct Format {
 // clang-format off
 /// The table of fp8 1.1 in the order of FormatId.
 inline constexpr std::array<Format, 12> kFormats = {{
-    //                                                         S  E  M  bias  max         infinity    NaN         quiet NaN
-    {FormatId::e4m3,     "e4m3",     Encoding::all_ones_nan, 1, 4, 3, 7,   0x7E,       kNoCode,    0x7F,       0x7F},
-    {FormatId::e5m2,     "e5m2",     Encoding::ieee,         1, 5, 2, 15,  0x7B,       0x7C,       0x7F,       0x7E},
-    {FormatId::e4m3fnuz, "e4m3fnuz", Encoding::fnuz,         1, 4, 3, 8,   0x7F,       kNoCode,    0x80,       0x80},
-    {FormatId::e5m2fnuz, "e5m2fnuz", Encoding::fnuz,         1, 5, 2, 16,  0x7F,       kNoCode,    0x80,       0x80},
-    {FormatId::e8m0,     "e8m0",     Encoding::power_of_two, 0, 8, 0, 127, 0xFE,       kNoCode,    0xFF,       0xFF},
-    {FormatId::e2m1,     "e2m1",     Encoding::finite,       1, 2, 1, 1,   0x7,        kNoCode,    kNoCode,    kNoCode},
-    {FormatId::e3m2,     "e3m2",     Encoding::finite,       1, 3, 2, 3,   0x1F,       kNoCode,    kNoCode,    kNoCode},
-    {FormatId::e2m3,     "e2m3",     Encoding::finite,       1, 2, 3, 1,   0x1F,       kNoCode,    kNoCode,    kNoCode},
-    {FormatId::ue4m3,    "ue4m3",    Encoding::all_ones_nan, 0, 4, 3, 7,   0x7E,       kNoCode,    0x7F,       0x7F},
-    {FormatId::bf16,     "bf16",     Encoding::ieee,         1, 8, 7, 127, 0x7F7F,     0x7F80,     0x7FFF,     0x7FC0},
-    {FormatId::f16,      "f16",      Encoding::ieee,         1, 5, 10, 15, 0x7BFF,     0x7C00,     0x7FFF,     0x7E00},
-    {FormatId::f32,      "f32",      Encoding::ieee,         1, 8, 23, 127, 0x7F7FFFFF, 0x7F800000, 0x7FFFFFFF, 0x7FC00000},
+    // names and kind; sign, exponent and mantissa bits, bias; codes: largest, infinity, NaN, quiet NaN
+    {FormatId::e4m3, "e4m3", Encoding::all_ones_nan,
+     1, 4, 3, 7, 0x7E, kNoCode, 0x7F, 0x7F},
+    {FormatId::e5m2, "e5m2", Encoding::ieee,
+     1, 5, 2, 15, 0x7B, 0x7C, 0x7F, 0x7E},
+    {FormatId::e4m3fnuz, "e4m3fnuz", Encoding::fnuz,
+     1, 4, 3, 8, 0x7F, kNoCode, 0x80, 0x80},
+    {FormatId::e5m2fnuz, "e5m2fnuz", Encoding::fnuz,
+     1, 5, 2, 16, 0x7F, kNoCode, 0x80, 0x80},
+    {FormatId::e8m0, "e8m0", Encoding::power_of_two,
+     0, 8, 0, 127, 0xFE, kNoCode, 0xFF, 0xFF},
+    {FormatId::e2m1, "e2m1", Encoding::finite,
+     1, 2, 1, 1, 0x7, kNoCode, kNoCode, kNoCode},
+    {FormatId::e3m2, "e3m2", Encoding::finite,
+     1, 3, 2, 3, 0x1F, kNoCode, kNoCode, kNoCode},
+    {FormatId::e2m3, "e2m3", Encoding::finite,
+     1, 2, 3, 1, 0x1F, kNoCode, kNoCode, kNoCode},
+    {FormatId::ue4m3, "ue4m3", Encoding::all_ones_nan,
+     0, 4, 3, 7, 0x7E, kNoCode, 0x7F, 0x7F},
+    {FormatId::bf16, "bf16", Encoding::ieee,
+     1, 8, 7, 127, 0x7F7F, 0x7F80, 0x7FFF, 0x7FC0},
+    {FormatId::f16, "f16", Encoding::ieee,
+     1, 5, 10, 15, 0x7BFF, 0x7C00, 0x7FFF, 0x7E00},
+    {FormatId::f32, "f32", Encoding::ieee,
+     1, 8, 23, 127, 0x7F7FFFFF, 0x7F800000, 0x7FFFFFFF, 0x7FC00000},
 }};
 // clang-format on
 

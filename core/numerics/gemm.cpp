@@ -6,12 +6,12 @@
 #include <algorithm>
 
 #include "core/assert.h"
-#include "core/numerics/gemm_detail.h"
+#include "core/numerics/aligned_gemm.h"
+#include "core/numerics/exact_gemm.h"
+#include "core/numerics/gemm_elements.h"
 
 namespace shardcheck {
 namespace {
-
-using gemm_detail::is_block_mode;
 
 constexpr bool is_fp8(FormatId id) {
   return id == FormatId::e4m3 || id == FormatId::e5m2;
@@ -84,13 +84,13 @@ void assert_sizes(const GemmProblem& problem, std::span<const std::byte> c, std:
 }  // namespace
 
 std::int64_t scale_count(ScaleMode mode, std::int64_t rows, std::int64_t k) {
-  const std::int64_t k_blocks = div_ceil(k, gemm_detail::kScaleBlock);
+  const std::int64_t k_blocks = div_ceil(k, kScaleBlock);
   switch (mode) {
     case ScaleMode::none: return 0;
     case ScaleMode::tensor: return 1;
     case ScaleMode::outer_vector: return rows;
     case ScaleMode::vector128: return k_blocks * round_up(rows, 4);
-    case ScaleMode::block128x128: return div_ceil(rows, gemm_detail::kScaleBlock) * round_up(k_blocks, 4);
+    case ScaleMode::block128x128: return div_ceil(rows, kScaleBlock) * round_up(k_blocks, 4);
   }
   return 0;
 }
@@ -109,9 +109,9 @@ void gemm(const ArithmeticProfile& profile, const GemmProblem& problem, std::spa
   SC_ASSERT(!unsupported_reason(profile, problem), "gemm: ask unsupported_reason first");
   assert_sizes(problem, c, d);
   if (profile.summation == Summation::exact) {
-    gemm_detail::exact_gemm(problem, c, d);
+    exact_gemm(problem, c, d);
   } else {
-    gemm_detail::aligned_gemm(profile, problem, c, d);
+    aligned_gemm(profile, problem, c, d);
   }
 }
 

@@ -1,5 +1,7 @@
 // `hopper` against what an H200 wrote (every output of the recorded cases) and against the golden dot
 // products.
+#include "core/numerics/aligned_gemm.h"
+
 #include <gtest/gtest.h>
 
 #include <bit>

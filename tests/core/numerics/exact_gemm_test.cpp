@@ -1,5 +1,7 @@
 // `ideal` against a plain ExactSum over the terms, for data that take each of its ways: doubles, 128-bit
 // integers, the wide sum.
+#include "core/numerics/exact_gemm.h"
+
 #include <gtest/gtest.h>
 
 #include <bit>

@@ -11,7 +11,8 @@ import sys
 def main(source, target):
     rows = list(csv.reader(source.open()))[1:]
     assert [int(row[0], 16) for row in rows] == list(range(65536))
-    target.write_bytes(b"".join(bytes(int(row[column], 16) for row in rows) for column in range(1, len(rows[0]))))
+    columns = range(1, len(rows[0]))
+    target.write_bytes(b"".join(bytes(int(row[column], 16) for row in rows) for column in columns))
 
 
 if __name__ == "__main__":

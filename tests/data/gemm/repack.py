@@ -3,8 +3,9 @@
 
 usage: repack.py RECORDING.json OUTPUT.json   (each with its .bin beside it)
 
-A case is kept when it is the smallest that shows some combination of operand types, output, transposition, scale modes,
-fast accumulation, alpha and beta, or some (operands, family), or split-K. Bytes are copied unchanged; offsets are renumbered.
+A case is kept when it is the smallest that shows some combination of operand types, output, transposition,
+scale modes, fast accumulation, alpha and beta, or some (operands, family), or split-K. Bytes are copied
+unchanged; offsets are renumbered.
 """
 import json
 import pathlib
@@ -16,8 +17,14 @@ def pieces(case):
     width = {"bf16": 2, "f16": 2, "f8_e4m3": 1, "f8_e5m2": 1, "f32": 4}
     m, n, k = case["m"], case["n"], case["k"]
     outputs = m * n * width[case["d"]]
-    return [("off_a", m * k * width[case["a"]]), ("off_b", n * k * width[case["b"]]),
-            ("off_sa", 4 * case["len_sa"]), ("off_sb", 4 * case["len_sb"]), ("off_c", outputs), ("off_d", outputs)]
+    return [
+        ("off_a", m * k * width[case["a"]]),
+        ("off_b", n * k * width[case["b"]]),
+        ("off_sa", 4 * case["len_sa"]),
+        ("off_sb", 4 * case["len_sb"]),
+        ("off_c", outputs),
+        ("off_d", outputs),
+    ]
 
 
 def size(case):

@@ -1,5 +1,5 @@
-// What the two ways to sum share: reading codes, scales and C, and writing D. For gemm.cpp, aligned_gemm.cpp
-// and exact_gemm.cpp only.
+// What the two ways to sum a GEMM share: reading codes, scales and C, and rounding and writing D.
+// Read next: aligned_gemm.h, exact_gemm.h.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 #include "core/numerics/gemm.h"
 #include "core/numerics/narrow.h"
 
-namespace shardcheck::gemm_detail {
+namespace shardcheck {
 
 inline constexpr std::int64_t kScaleBlock = 128;  ///< rows or products that a block scale covers
 
@@ -102,11 +102,4 @@ constexpr bool is_block_mode(ScaleMode mode) {
   return mode == ScaleMode::vector128 || mode == ScaleMode::block128x128;
 }
 
-/// Summation::aligned; aligned_gemm.cpp.
-void aligned_gemm(const ArithmeticProfile& profile, const GemmProblem& problem, std::span<const std::byte> c,
-                  std::span<std::byte> d);
-
-/// Summation::exact; exact_gemm.cpp.
-void exact_gemm(const GemmProblem& problem, std::span<const std::byte> c, std::span<std::byte> d);
-
-}  // namespace shardcheck::gemm_detail
+}  // namespace shardcheck
