@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 
 #include "backends/cpu/element.h"
 #include "core/assert.h"
@@ -35,15 +36,17 @@ struct OuterProduct {
   std::int64_t rows, columns;
 };
 
-/// One fused multiply-add an element is the exact sum rounded once. An exact sum that is zero is +0 whatever the
-/// signs of its terms; the +0 added to the start sees to that, because +0 + -0 = +0.
+/// One fused multiply-add an element is the exact sum rounded once. An exact sum that is zero is +0 whatever
+/// the signs of its terms; the +0 added to the start sees to that, because +0 + -0 = +0. NaN becomes the
+/// canonical one.
 template <bool kAccumulate>
 void outer_product(const OuterProduct& p, float* __restrict destination) {
   for (std::int64_t row = 0; row < p.rows; ++row) {
     const float dy = p.dy[row];
     float* __restrict to = destination + row * p.columns;
     for (std::int64_t column = 0; column < p.columns; ++column) {
-      to[column] = std::fma(dy, p.x[column], kAccumulate ? to[column] + 0.0f : 0.0f);
+      const float sum = std::fma(dy, p.x[column], kAccumulate ? to[column] + 0.0f : 0.0f);
+      to[column] = sum == sum ? sum : std::numeric_limits<float>::quiet_NaN();
     }
   }
 }

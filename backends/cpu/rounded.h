@@ -46,9 +46,10 @@ typename D::Stored rounded_sum(float a, float b) {
 /// Calls visit(product), where product(x) is x * factor rounded once to E, for x a value of E.
 ///
 /// In fp32 the multiplication is the rounding. In a 16-bit type fp32 first and then E would be two roundings,
-/// and differ from one: bf16 1.0078125 * fp32 1.0039063 lies above a tie of bf16 by less than fp32 can hold.
-/// So fp32 serves only where the product is exact in it (powers of two and the 1/R of averages); otherwise
-/// double does, where it is exact always (24 + 11 bits, exponents within +-282).
+/// and differ from one: bf16 1.7578125 * fp32 0x1.4b17e4p0 = 0x1.22ffff64p1, which fp32 rounds up to the tie
+/// 0x1.23p1. So fp32 serves only where the product is exact in it (powers of two, and the 1/R of averages
+/// over up to 256 ranks); otherwise double does, where it is exact always (24 + 11 bits, exponents within
+/// +-282).
 template <class E, class Visit>
 void with_product(float factor, Visit visit) {
   if constexpr (Narrow<E>) {

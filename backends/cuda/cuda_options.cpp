@@ -1,0 +1,40 @@
+#include "backends/cuda/cuda_options.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstdlib>
+#include <optional>
+#include <string_view>
+
+#include "core/error.h"
+
+namespace shardcheck {
+namespace {
+
+std::optional<std::int64_t> number_in(const char* variable) {
+  const char* text = std::getenv(variable);
+  if (text == nullptr || *text == '\0') return std::nullopt;
+  const std::string_view digits(text);
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (error != std::errc{} || end != digits.data() + digits.size() || value < 0) {
+    throw bad_input(variable, fmt::format("\"{}\" is not a number of 0 or more", digits));
+  }
+  return value;
+}
+
+}  // namespace
+
+CudaOptions cuda_options_from_environment() {
+  CudaOptions options;
+  if (const auto gpus = number_in("SHARDCHECK_GPUS")) options.gpus = static_cast<int>(*gpus);
+  if (number_in("SHARDCHECK_SERIALISE").value_or(0) != 0) options.streams = StreamUse::serialised;
+  if (const auto products = number_in("SHARDCHECK_EMULATE_BELOW")) options.emulate_below = *products;
+  if (const auto seconds = number_in("SHARDCHECK_COMM_TIMEOUT")) {
+    options.comm_timeout = std::chrono::seconds(*seconds);
+  }
+  return options;
+}
+
+}  // namespace shardcheck
