@@ -69,6 +69,10 @@ void check(std::span<const std::int64_t> shape, const DtensorOptions& options) {
     }
     seen[axis] = true;
   }
+  constexpr std::int64_t kLongest = std::int64_t{1} << 62;  // so that parts * ceil(extent / parts) fits
+  for (const std::int64_t extent : shape) {
+    if (extent < 0 || extent > kLongest) size_overflows();
+  }
   for (const Placement& placement : options.placements) {
     if (placement.kind < Placement::Kind::shard) continue;
     if (placement.dim < 0 || placement.dim >= static_cast<std::int32_t>(shape.size())) {

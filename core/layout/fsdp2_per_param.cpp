@@ -72,8 +72,8 @@ std::vector<std::int64_t> fsdp2_local_shape(const Parameter& parameter, Rank ran
   std::int64_t& extent = shape[parameter.shard_dim];
   const std::int64_t chunk = div_ceil(extent, options.world);
   extent = std::clamp<std::int64_t>(extent - rank.value * chunk, 0, chunk);
-  // The original derives the shape of an empty chunk from the whole and sets the cut extent to 0, so (0, 9) cut
-  // along dimension 1 is (0, 0) everywhere.
+  // The original derives the shape of an empty chunk from the whole and sets the cut extent to 0, so (0, 9)
+  // cut along dimension 1 is (0, 0) everywhere.
   if (parameter.numel() == 0) extent = 0;
   return shape;
 }

@@ -37,7 +37,8 @@ class Packer {
         packing_.end = add_sizes(packing_.end, numel(tensor));
         continue;
       }
-      Gap gap{add_sizes(packing_.end, numel(tensor)), round_up_size(packing_.end + numel(tensor), chunk_)};
+      Gap gap{add_sizes(packing_.end, numel(tensor)),
+              round_up_size(add_sizes(packing_.end, numel(tensor)), chunk_)};
       packing_.end = gap.hi;
       if (const std::int32_t partner = conjugate(i, placed); partner >= 0) {
         gap.hi = packing_.end - numel(partner) % chunk_;
@@ -72,7 +73,7 @@ class Packer {
   void fill(Gap gap) {
     std::erase_if(fragments_, [&](std::int32_t fragment) {
       const std::int64_t start = round_up_size(gap.lo, tensors_[fragment].start_unit);
-      if (start + numel(fragment) > gap.hi) return false;
+      if (add_sizes(start, numel(fragment)) > gap.hi) return false;
       place(fragment, start);
       gap.lo = start + numel(fragment);
       return true;

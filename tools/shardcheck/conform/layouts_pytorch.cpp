@@ -37,7 +37,7 @@ layout::Placement placement_of(const Field& field) {
   if (kind == "P" && parts.size() == 1) return {Kind::partial};
   if (kind == "S" && parts.size() == 2) return {Kind::shard, parts[1].small_integer(0)};
   if (kind != "SS" || parts.size() != 3) field.reject(expected);
-  return {Kind::strided_shard, parts[1].small_integer(0), parts[2].integer(1)};
+  return {Kind::strided_shard, parts[1].small_integer(0), parts[2].small_integer(1)};
 }
 
 /// The recorded gather: one mesh axis, strided along dim 0, at most 64 elements.

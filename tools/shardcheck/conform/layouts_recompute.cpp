@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <string_view>
 
 #include "core/assert.h"
@@ -14,7 +15,9 @@ namespace shardcheck::conform {
 using nlohmann::json;
 
 std::int32_t data_parallel(const RecordedLayout& recorded) {
-  return recorded.config.at("dp").small_integer(1);
+  const Field dp = recorded.config.at("dp");
+  if (dp.small_integer(1) != recorded.world) dp.reject("the world, " + std::to_string(recorded.world));
+  return recorded.world;
 }
 
 const layout::Buffer& only_buffer(const layout::Layout& layout) {

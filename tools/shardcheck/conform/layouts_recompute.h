@@ -20,7 +20,7 @@ bool recomputes(const std::string& layout);
 /// sense.
 nlohmann::json recompute(const RecordedLayout& recorded);
 
-/// The size of the dense group, `config.dp`.
+/// The size of the dense group: `config.dp`, which has to be the world.
 std::int32_t data_parallel(const RecordedLayout& recorded);
 
 /// The buffer of a layout that was given one parameter group; bad input when there is not exactly one.

@@ -76,7 +76,7 @@ json zero3_flat(const RecordedLayout& recorded) {
   }
   for (std::size_t p = 0; p < recorded.params.size(); ++p) {
     const std::int64_t part = layout::zero3_part(recorded.params[p], options.world);
-    output["partition"].push_back({p, part, part * options.world});
+    output["partition"].push_back({p, part, layout::multiply_sizes(part, options.world)});
   }
   if (const auto node = recorded.config.find("hpz_partition_size")) {
     output["secondary"] = zero3_secondary(recorded, options.world, node->small_integer(1));
