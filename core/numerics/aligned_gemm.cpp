@@ -9,6 +9,9 @@
 #include "core/numerics/gemm_elements.h"
 
 namespace shardcheck {
+
+using namespace gemm_elements;
+
 namespace {
 
 /// An operand decoded for aligned_step: [panel of `lanes` rows][k][lane]; rows past the end are zero.
@@ -162,7 +165,7 @@ class AlignedGemm {
 
   std::uint32_t finished(float z, std::int64_t index, std::span<const std::byte> c) const {
     const DType output = problem_.output;
-    if (problem_.beta == Beta::zero) return code_of(output, z);
+    if (problem_.beta == GemmBeta::zero) return code_of(output, z);
     const bool two_roundings = profile_.narrow_accumulation == NarrowAccumulation::round_product_then_sum;
     const float product = two_roundings ? rounded_to(output, z) : z;
     // Two 16-bit numbers added in fp32 and then rounded: 24 >= 2 * 11 + 2 significant bits, so the two

@@ -15,6 +15,9 @@
 #include "core/numerics/gemm_elements.h"
 
 namespace shardcheck {
+
+using namespace gemm_elements;
+
 namespace {
 
 constexpr int kDoubleBits = 53;
@@ -154,7 +157,7 @@ class ExactGemm {
 
   /// What is added to output `index`: C or +0.
   float addend(std::int64_t index, std::span<const std::byte> c) const {
-    return problem_.beta == Beta::one ? read_value(problem_.output, c, index) : 0.0f;
+    return problem_.beta == GemmBeta::one ? read_value(problem_.output, c, index) : 0.0f;
   }
 
   std::uint32_t rounded(const Dyadic& value) const {

@@ -11,6 +11,9 @@
 #include "core/numerics/gemm_elements.h"
 
 namespace shardcheck {
+
+using namespace gemm_elements;
+
 namespace {
 
 constexpr bool is_fp8(FormatId id) {
@@ -78,7 +81,7 @@ void assert_sizes(const GemmProblem& problem, std::span<const std::byte> c, std:
             "gemm: too few scales of B");
   const std::int64_t bytes = problem.m * problem.n * bytes_of(problem.output);
   SC_ASSERT(std::ssize(d) >= bytes, "gemm: D is smaller than m x n");
-  SC_ASSERT(problem.beta == Beta::zero || std::ssize(c) >= bytes, "gemm: C is smaller than m x n");
+  SC_ASSERT(problem.beta == GemmBeta::zero || std::ssize(c) >= bytes, "gemm: C is smaller than m x n");
 }
 
 }  // namespace
@@ -139,7 +142,7 @@ void wgrad(const ArithmeticProfile& profile, DType operand, std::span<const std:
       .scales_a = {},
       .scales_b = {},
       .alpha = 1.0f,
-      .beta = accumulate ? Beta::one : Beta::zero,
+      .beta = accumulate ? GemmBeta::one : GemmBeta::zero,
       .output = output,
       .fast_accumulation = FastAccumulation::off,
       .split_k = 1,

@@ -35,7 +35,7 @@ enum class ScaleMode : std::uint8_t {
 };
 
 /// Whether C enters, with factor 1. Other factors are not part of any profile.
-enum class Beta : std::uint8_t { zero, one };
+enum class GemmBeta : std::uint8_t { zero, one };
 
 /// FP8 only: one accumulator over all of K, or promoted to fp32 in intervals.
 enum class FastAccumulation : std::uint8_t { off, on };
@@ -53,7 +53,7 @@ struct GemmProblem {
   std::span<const float> scales_a;
   std::span<const float> scales_b;
   float alpha;
-  Beta beta;
+  GemmBeta beta;
   DType output;  ///< f32, bf16 or f16, of C and D
   FastAccumulation fast_accumulation;
   int split_k;  ///< 1: K is walked once
@@ -66,9 +66,10 @@ std::int64_t scale_count(ScaleMode mode, std::int64_t rows, std::int64_t k);
 /// at.
 std::optional<std::string> unsupported_reason(const ArithmeticProfile& profile, const GemmProblem& problem);
 
-/// Computes D. `c` is read only with Beta::one and may be the same bytes as `d`. k = 0 gives the empty sum.
-/// Exactness class: exact; with NaN or infinity among the operands only the class of an output is specified
-/// (NaN is written as the canonical quiet NaN). Requires: no unsupported_reason, spans large enough, m, n, k
+/// Computes D. `c` is read only with GemmBeta::one and may be the same bytes as `d`. k = 0 gives the empty
+/// sum. Exactness class: exact; with NaN or infinity among the operands only the class of an output is
+/// specified (NaN is written as the canonical quiet NaN). Requires: no unsupported_reason, spans large
+/// enough, m, n, k
 /// >= 0. Source: tensor-core 1.
 void gemm(const ArithmeticProfile& profile, const GemmProblem& problem, std::span<const std::byte> c,
           std::span<std::byte> d);

@@ -1,5 +1,5 @@
 // What the two ways to sum a GEMM share: reading codes, scales and C, and rounding and writing D.
-// Read next: aligned_gemm.h, exact_gemm.h.
+// For the three GEMM files of this folder only, hence the namespace. Read next: aligned_gemm.h, exact_gemm.h.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 #include "core/numerics/gemm.h"
 #include "core/numerics/narrow.h"
 
-namespace shardcheck {
+namespace shardcheck::gemm_elements {
 
 inline constexpr std::int64_t kScaleBlock = 128;  ///< rows or products that a block scale covers
 
@@ -102,4 +102,4 @@ constexpr bool is_block_mode(ScaleMode mode) {
   return mode == ScaleMode::vector128 || mode == ScaleMode::block128x128;
 }
 
-}  // namespace shardcheck
+}  // namespace shardcheck::gemm_elements

@@ -40,7 +40,7 @@ float dot(const ArithmeticProfile& profile, FormatId a_format, const std::vector
                             .scales_a = one,
                             .scales_b = one,
                             .alpha = 1,
-                            .beta = Beta::zero,
+                            .beta = GemmBeta::zero,
                             .output = DType::f32,
                             .fast_accumulation = fast,
                             .split_k = 1};

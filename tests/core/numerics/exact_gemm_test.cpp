@@ -122,7 +122,7 @@ TEST(ExactGemm, ScalesAndAlphaAreInTheOneRounding) {
                             .scales_a = a,
                             .scales_b = b,
                             .alpha = 0.7f,
-                            .beta = Beta::zero,
+                            .beta = GemmBeta::zero,
                             .output = DType::f32,
                             .fast_accumulation = FastAccumulation::off,
                             .split_k = 1};

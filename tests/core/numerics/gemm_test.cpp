@@ -21,7 +21,7 @@ GemmProblem problem_of(FormatId a, FormatId b, ScaleMode scale_a, ScaleMode scal
           .scales_a = {},
           .scales_b = {},
           .alpha = 1,
-          .beta = Beta::zero,
+          .beta = GemmBeta::zero,
           .output = DType::f32,
           .fast_accumulation = FastAccumulation::off,
           .split_k = 1};

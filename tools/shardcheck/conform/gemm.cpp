@@ -182,10 +182,10 @@ std::vector<float> scales(const CaseReader& reader, std::span<const std::byte> d
   return result;
 }
 
-Beta beta_of(const CaseReader& reader) {
+GemmBeta beta_of(const CaseReader& reader) {
   const float beta = reader.number("beta");
   if (beta != 0.0f && beta != 1.0f) reader.fail(fmt::format("\"beta\" is {}, expected 0 or 1", beta));
-  return beta == 0.0f ? Beta::zero : Beta::one;
+  return beta == 0.0f ? GemmBeta::zero : GemmBeta::one;
 }
 
 RecordedGemm read_case(const json& value, std::size_t index, const std::filesystem::path& path,
