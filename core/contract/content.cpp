@@ -42,8 +42,28 @@ ContentState::ContentState(const Plan& plan) : events_(plan.events) {
     borders.push_back({static_cast<std::int32_t>(b), 0});
     borders.push_back({static_cast<std::int32_t>(b), plan.buffers[b].numel});
   }
-  std::sort(borders.begin(), borders.end());
-  borders.erase(std::unique(borders.begin(), borders.end()), borders.end());
+  const auto sort_unique = [&] {
+    std::sort(borders.begin(), borders.end());
+    borders.erase(std::unique(borders.begin(), borders.end()), borders.end());
+  };
+  sort_unique();
+  // A staging copy carries classes along, so both of its sides are cut alike.
+  for (const Op& op : plan.ops) {
+    if (op.why.purpose != Purpose::stage || op.operands < 2) continue;
+    const View from = plan.operand(op, 0)[0], to = plan.operand(op, 1)[0];
+    const std::size_t known = borders.size();
+    for (std::size_t i = 0; i < known; ++i) {
+      const Border border = borders[i];
+      const auto mirror = [&](View a, View b) {
+        const bool inside = border.buffer == a.buffer.value && border.offset >= a.offset &&
+                            border.offset <= a.offset + a.numel;
+        if (inside) borders.push_back({b.buffer.value, border.offset - a.offset + b.offset});
+      };
+      mirror(from, to);
+      mirror(to, from);
+    }
+    sort_unique();
+  }
   offsets_.reserve(borders.size());
   for (const Border& border : borders) {
     auto& first = first_[static_cast<std::size_t>(border.buffer)];

@@ -52,12 +52,6 @@ struct Placement {
   std::int64_t first = 0;
 };
 
-/// An owned range whose final gradient the consumer of `step` reads at the Finish of that step.
-struct Result {
-  std::int32_t step = 0;
-  Placement owned;
-};
-
 /// Undefined bytes are filled with it: a quiet NaN in one run, a large finite value in another (W3).
 enum class Poison : std::uint8_t { quiet_nan, large };
 
@@ -72,7 +66,7 @@ struct Plan {
   std::vector<Placement> placements;            ///< in persistent buffers (main_grad, shard, staging)
   std::vector<std::vector<Placement>> buckets;  ///< in a lease of this bucket: views relative to its begin
   std::vector<Op> ops;
-  std::vector<Result> results;
+  std::vector<Placement> owned;  ///< what the consumer reads at the Finish of every step, by parameter and rank
   std::int32_t events = 0;
 
   std::vector<View> view_arena;

@@ -19,7 +19,8 @@ std::string rows(std::int64_t extent, const DtensorOptions& options) {
   for (const std::int32_t axis : options.mesh) world *= axis;
   for (std::int32_t rank = 0; rank < world; ++rank) {
     if (rank > 0) text += "/";
-    for (const Range& run : dtensor_local(shape, options, Rank{rank}).index[0]) {
+    const DtensorLocal local = dtensor_local(shape, options, Rank{rank});
+    for (const Range& run : local.index[0]) {
       for (std::int64_t row = run.lo; row < run.hi; ++row) text += std::to_string(row);
     }
   }

@@ -1,0 +1,33 @@
+#include "properties/evidence.h"
+
+#include "core/contract/monitor.h"
+#include "sim/executor/executor.h"
+#include "sim/faults/zoo.h"
+#include "sim/oracle/checker.h"
+#include "sim/planner/planner.h"
+
+namespace shardcheck {
+
+Evidence examine(Backend& backend, const Scenario& scenario, Poison poison) {
+  Evidence evidence{.planned = plan_of(scenario)};
+  evidence.planned.plan.poison = poison;
+  apply_fault(evidence.planned, scenario);
+  evidence.findings = judge(evidence.planned.plan);
+  const ScenarioData data(scenario);
+  ValueChecker checker(scenario, data, evidence.planned);
+  RunEvents events;
+  events.at_finish = [&](std::int32_t step) { checker.check(step, backend); };
+  const auto executed = run(evidence.planned, scenario, data, backend, events);
+  // The same ops in the same order give the same verdict: only another order is judged again.
+  bool as_planned = executed.size() == evidence.planned.plan.ops.size();
+  for (std::size_t i = 0; as_planned && i < executed.size(); ++i) as_planned = executed[i].value == static_cast<int>(i);
+  if (!as_planned) {
+    for (Finding& finding : judge(evidence.planned.plan, executed)) evidence.findings.push_back(std::move(finding));
+  }
+  for (Finding& finding : checker.take()) evidence.findings.push_back(std::move(finding));
+  evidence.fingerprint = checker.fingerprint();
+  evidence.budget_used = checker.budget_used();
+  return evidence;
+}
+
+}  // namespace shardcheck

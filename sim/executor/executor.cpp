@@ -1,0 +1,77 @@
+#include "sim/executor/executor.h"
+
+#include <cstring>
+
+#include "core/numerics/narrow.h"
+
+namespace shardcheck {
+namespace {
+
+void narrow(std::span<const float> values, DType type, std::byte* out) {
+  if (type == DType::f32) {
+    std::memcpy(out, values.data(), values.size_bytes());
+    return;
+  }
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::uint16_t code = type == DType::bf16 ? f32_to_bf16(values[i]) : f32_to_f16(values[i]);
+    std::memcpy(out + 2 * i, &code, sizeof(code));
+  }
+}
+
+/// All inputs of a rank lie in one buffer a type, so that a device needs one copy for each.
+void write_inputs(const Planned& planned, const Scenario& scenario, const ScenarioData& data, Backend& backend) {
+  const Plan& plan = planned.plan;
+  std::vector<std::byte> bytes;
+  std::vector<float> x, dy;
+  for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
+    const Buffer& buffer = plan.buffers[b];
+    if (buffer.role != BufferRole::inputs) continue;
+    const BufferId id{static_cast<std::int32_t>(b)};
+    const auto size = static_cast<std::size_t>(bytes_of(buffer.dtype));
+    for (std::int32_t rank = 0; rank < plan.ranks; ++rank) {
+      bytes.assign(static_cast<std::size_t>(buffer.numel) * size, std::byte{0});
+      for (const InputSlot& slot : planned.inputs) {
+        if (slot.x.buffer != id || !is_used(scenario, slot.parameter, slot.step, rank, slot.microbatch)) continue;
+        const ScenarioParameter& p = scenario.parameters[static_cast<std::size_t>(slot.parameter)];
+        const std::int64_t tokens = tokens_of(scenario, rank, slot.microbatch);
+        x.resize(static_cast<std::size_t>(tokens * p.columns()));
+        dy.resize(static_cast<std::size_t>(tokens * p.rows()));
+        data.operands({slot.parameter, slot.step, rank, slot.microbatch, slot.use}, tokens, x, dy);
+        narrow(x, buffer.dtype, bytes.data() + static_cast<std::size_t>(slot.x.offset) * size);
+        narrow(dy, buffer.dtype, bytes.data() + static_cast<std::size_t>(slot.dy.offset) * size);
+      }
+      backend.write(plan, Rank{rank}, {id, 0, buffer.numel}, bytes);
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<OpIndex> run(const Planned& planned, const Scenario& scenario, const ScenarioData& data, Backend& backend,
+                         const RunEvents& events) {
+  const Plan& plan = planned.plan;
+  std::vector<OpIndex> executed;
+  executed.reserve(plan.ops.size());
+  const auto execute = [&](std::int32_t first, std::int32_t last) {
+    const bool one_by_one = events.before_op || events.after_op;
+    if (!one_by_one) backend.execute(plan, OpIndex{first}, OpIndex{last});
+    for (std::int32_t op = first; op < last; ++op) {
+      if (events.before_op) events.before_op(OpIndex{op});
+      if (one_by_one) backend.execute(plan, OpIndex{op}, OpIndex{op + 1});
+      if (events.after_op) events.after_op(OpIndex{op});
+      executed.push_back(OpIndex{op});
+    }
+  };
+  execute(0, planned.setup_end.value);
+  write_inputs(planned, scenario, data, backend);
+  std::int32_t at = planned.setup_end.value;
+  for (std::size_t step = 0; step < planned.finishes.size(); ++step) {
+    execute(at, planned.finishes[step].value);
+    at = planned.finishes[step].value;
+    if (events.at_finish) events.at_finish(static_cast<std::int32_t>(step));
+  }
+  execute(at, static_cast<std::int32_t>(plan.ops.size()));
+  return executed;
+}
+
+}  // namespace shardcheck

@@ -1,0 +1,25 @@
+// The executor: plan x backend -> what was executed and read. It writes the inputs of the scenario, runs the plan
+// step by step and hands each finished step to the caller.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "core/backend.h"
+#include "sim/planner/planned.h"
+#include "sim/scenario/data.h"
+
+namespace shardcheck {
+
+/// What a run tells while it goes on. Empty functions are not called.
+struct RunEvents {
+  std::function<void(std::int32_t step)> at_finish;  ///< the gradients of the step may be read
+  std::function<void(OpIndex op)> before_op;         ///< when set, ops are executed one by one
+  std::function<void(OpIndex op)> after_op;
+};
+
+/// Executes the whole plan and returns the ops in the order in which the backend was given them.
+std::vector<OpIndex> run(const Planned& planned, const Scenario& scenario, const ScenarioData& data, Backend& backend,
+                         const RunEvents& events);
+
+}  // namespace shardcheck

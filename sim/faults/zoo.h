@@ -1,0 +1,32 @@
+// The zoo: known bugs of this field as small rewrites of a plan. A scenario that names one in its field `fault` is
+// planned, rewritten and judged like any other; the clause in the entry must catch it.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "sim/planner/planned.h"
+#include "sim/scenario/scenario.h"
+
+namespace shardcheck {
+
+struct Fault {
+  std::string_view id;        ///< of wgrad 7 ("B-21")
+  std::string_view source;    ///< the public report, and the entry of known-faults it belongs to
+  std::string_view sentence;  ///< what breaks
+  std::string_view clause;    ///< the clause that must catch it
+  /// Makes a scenario one in which the fault can show: the right kind of owner, uses and sizes.
+  void (*prepare)(Scenario& scenario);
+  /// Rewrites the plan; false when the plan has nothing to break.
+  bool (*rewrite)(Planned& planned, const Scenario& scenario);
+};
+
+std::span<const Fault> zoo();
+
+/// Null when there is none of that id.
+const Fault* find_fault(std::string_view id);
+
+/// Applies the fault that the scenario names, if any; true when the plan was changed.
+bool apply_fault(Planned& planned, const Scenario& scenario);
+
+}  // namespace shardcheck

@@ -1,0 +1,189 @@
+#include "sim/oracle/checker.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "core/numerics/narrow.h"
+#include "sim/oracle/exactness.h"
+#include "sim/oracle/provenance.h"
+
+namespace shardcheck {
+namespace {
+
+constexpr std::size_t kMostFindings = 16;
+/// Elements of a parameter that are checked at a time, so that real models need no copy of themselves in double.
+constexpr std::int64_t kBlock = std::int64_t{1} << 20;
+
+void widen(std::span<const std::byte> bytes, DType type, std::vector<float>& values) {
+  values.resize(bytes.size() / static_cast<std::size_t>(bytes_of(type)));
+  if (type == DType::f32) {
+    std::memcpy(values.data(), bytes.data(), bytes.size());
+    return;
+  }
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    std::uint16_t code = 0;
+    std::memcpy(&code, bytes.data() + 2 * i, sizeof(code));
+    values[i] = type == DType::bf16 ? bf16_to_f32(code) : f16_to_f32(code);
+  }
+}
+
+std::uint32_t bits_at(std::span<const std::byte> bytes, DType type, std::size_t index) {
+  std::uint32_t bits = 0;
+  std::memcpy(&bits, bytes.data() + index * static_cast<std::size_t>(bytes_of(type)), static_cast<std::size_t>(bytes_of(type)));
+  return bits;
+}
+
+std::uint32_t bits_of(double value, DType type) {
+  const auto f = static_cast<float>(value);
+  if (type == DType::bf16) return f32_to_bf16(f);
+  if (type == DType::f16) return f32_to_f16(f);
+  return std::bit_cast<std::uint32_t>(f);
+}
+
+/// Mixes eight bytes a step; not cryptographic, only to tell two runs apart.
+std::uint64_t mix(std::uint64_t hash, std::span<const std::byte> bytes) {
+  for (std::size_t i = 0; i < bytes.size(); i += 8) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, bytes.data() + i, std::min<std::size_t>(8, bytes.size() - i));
+    hash = std::rotl((hash ^ word) * 0x9E3779B97F4A7C15u, 29);
+  }
+  return hash;
+}
+
+}  // namespace
+
+ValueChecker::ValueChecker(const Scenario& scenario, const ScenarioData& data, const Planned& planned)
+    : scenario_(scenario), data_(data), planned_(planned), oracle_(scenario, data) {
+  owned_.resize(scenario.parameters.size());
+  for (const Placement& p : planned.plan.owned) owned_[static_cast<std::size_t>(p.parameter.value)].push_back(p);
+}
+
+void ValueChecker::check(std::int32_t step, Backend& backend) {
+  for (std::size_t p = 0; p < owned_.size(); ++p) {
+    const ScenarioParameter& parameter = scenario_.parameters[p];
+    if (parameter.numel() == 0) continue;
+    const std::int64_t block = std::max<std::int64_t>(1, kBlock / parameter.columns());
+    for (std::int64_t row = 0; row < parameter.rows(); row += block) {
+      check_rows(static_cast<std::int32_t>(p), step, {row, std::min(row + block, parameter.rows())}, backend);
+    }
+  }
+}
+
+void ValueChecker::check_rows(std::int32_t parameter, std::int32_t step, Rows rows, Backend& backend) {
+  const std::int64_t columns = scenario_.parameters[static_cast<std::size_t>(parameter)].columns();
+  const std::int64_t lo = rows.first * columns, hi = rows.last * columns;
+  const bool expert = scenario_.parameters[static_cast<std::size_t>(parameter)].expert;
+  Expected expected;
+  std::int32_t known = -1;  // the expert-parallel coordinate that `expected` is for
+  for (const Placement& owned : owned_[static_cast<std::size_t>(parameter)]) {
+    const std::int64_t first = std::max(lo, owned.first);
+    const std::int64_t last = std::min(hi, owned.first + owned.view.numel);
+    if (first >= last) continue;
+    const std::int32_t coordinate = expert ? owned.rank.value % scenario_.expert_parallel : 0;
+    if (coordinate != known) expected = oracle_.expected(parameter, step, owned.rank.value, rows);
+    known = coordinate;
+    Placement part = owned;
+    part.view.offset += first - owned.first;
+    part.view.numel = last - first;
+    part.first = first;
+    compare(part, step, lo, expected, backend);
+  }
+}
+
+bool ValueChecker::differs(std::int32_t parameter, double expected, double magnitude, double actual) {
+  const Exactness& exactness = oracle_.exactness(parameter);
+  if (exactness.is_exact) return actual != expected;  // -0 and +0 are equal values (wgrad 8.6)
+  const double bound = exactness.growth * magnitude + exactness.underflow;
+  const double error = std::fabs(actual - expected);
+  if (!(error <= bound)) return true;
+  budget_used_ = std::max(budget_used_, error / bound);
+  return false;
+}
+
+void ValueChecker::compare(const Placement& owned, std::int32_t step, std::int64_t first_element,
+                           const Expected& expected, Backend& backend) {
+  const DType type = planned_.plan.buffer(owned.view.buffer).dtype;
+  bytes_.resize(static_cast<std::size_t>(owned.view.numel) * static_cast<std::size_t>(bytes_of(type)));
+  backend.read(planned_.plan, owned.rank, owned.view, bytes_);
+  fingerprint_ = mix(fingerprint_, bytes_);
+  widen(bytes_, type, values_);
+  const auto offset = static_cast<std::size_t>(owned.first - first_element);
+  const double* want = expected.value.data() + offset;
+  if (expected.magnitude.empty()) {
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < values_.size(); ++i) wrong += static_cast<double>(values_[i]) != want[i];
+    if (wrong == 0) return;
+  }
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    const double magnitude = expected.magnitude.empty() ? 0 : expected.magnitude[offset + i];
+    if (!differs(owned.parameter.value, want[i], magnitude, static_cast<double>(values_[i]))) continue;
+    report(owned, step, owned.first + static_cast<std::int64_t>(i), want[i], static_cast<double>(values_[i]),
+           bits_at(bytes_, type, i));
+    return;
+  }
+}
+
+namespace {
+
+bool is_silent_step(const Scenario& s, std::int32_t parameter, std::int32_t step, std::int32_t rank) {
+  for (const std::int32_t peer : reduction_domain(s, parameter, rank)) {
+    for (std::int32_t m = 0; m < s.microbatches; ++m) {
+      if (is_used(s, parameter, step, peer, m)) return false;
+    }
+  }
+  return true;
+}
+
+/// A whole multiple, or a whole part: that rules out rounding and names a scale.
+bool is_simple_ratio(double ratio) {
+  if (!(ratio > 0) || ratio == 1) return false;
+  const double whole = ratio > 1 ? ratio : 1 / ratio;
+  return whole <= 4096 && whole == std::round(whole);
+}
+
+}  // namespace
+
+void ValueChecker::report(const Placement& owned, std::int32_t step, std::int64_t element, double expected,
+                          double actual, std::uint32_t bits) {
+  if (findings_.size() == kMostFindings) return;
+  const std::int32_t parameter = owned.parameter.value;
+  const ScenarioParameter& p = scenario_.parameters[static_cast<std::size_t>(parameter)];
+  const DType type = planned_.plan.buffer(owned.view.buffer).dtype;
+  Finding finding{.clause = "W1", .sentence = "the gradient that the consumer reads is not the sum of the contributions"};
+  finding.rank = owned.rank.value;
+  finding.step = step;
+  finding.parameter = parameter;
+  finding.parameter_name = p.name;
+  finding.element = element;
+  finding.has_values = true;
+  finding.expected = {expected, bits_of(expected, type), type};
+  finding.actual = {actual, bits, type};
+  const double scale = oracle_.scale_of(parameter);
+  const auto wrong = oracle_.exactness(parameter).is_exact
+                         ? decode(scenario_, data_, parameter, step, owned.rank.value, element, actual, scale)
+                         : std::nullopt;
+  if (is_silent_step(scenario_, parameter, step, owned.rank.value)) {
+    finding.clause = "W8";
+    finding.sentence = "a parameter that nobody used in this step has a gradient";
+  } else if (wrong && !wrong->empty()) {
+    finding.clause = "W2";
+    finding.sentence = "a contribution does not enter the gradient exactly once";
+  } else if (std::isnan(actual)) {
+    finding.sentence = "the gradient is NaN: bytes that nobody wrote (poison) went into it";
+  } else if (expected != 0 && is_simple_ratio(actual / expected)) {
+    finding.clause = "W24";
+    finding.sentence = actual > expected
+                           ? fmt::format("the gradient is {} times what it should be, exactly: a scale, not rounding", actual / expected)
+                           : fmt::format("the gradient is 1/{} of what it should be, exactly: a scale, not rounding", expected / actual);
+  }
+  if (wrong) {
+    for (const Multiplicity& m : *wrong) finding.provenance.push_back(to_text(m, data_.uses_of(parameter)));
+  }
+  findings_.push_back(std::move(finding));
+}
+
+}  // namespace shardcheck

@@ -1,0 +1,40 @@
+// Geometry: where an owner keeps the gradient of each parameter. It turns the shard layout of the scenario's strategy
+// (shard-layouts 2.2, 2.3, 2.5) into flat buffers and the buckets that one collective reduces.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/layout/layout.h"
+#include "sim/scenario/scenario.h"
+
+namespace shardcheck {
+
+/// A parameter inside a bucket: elements [lo, hi) from the begin of the bucket.
+struct Member {
+  std::int32_t parameter = 0;
+  std::int64_t lo = 0, hi = 0;
+};
+
+/// What one collective reduces.
+struct OwnerBucket {
+  std::int32_t flat = 0;  ///< index of its flat buffer
+  std::int64_t lo = 0, hi = 0;  ///< range in the flat buffer
+  std::int32_t group = 1;       ///< ranks that reduce it together
+  bool expert = false;
+  std::vector<Member> members;  ///< ascending by lo
+  std::int64_t numel() const { return hi - lo; }
+  /// Elements of one rank's slice; the strategies that shard pad the bucket so that this is exact.
+  std::int64_t slice() const { return numel() / group; }
+};
+
+struct Geometry {
+  std::vector<std::int64_t> flat_sizes;
+  std::vector<OwnerBucket> buckets;
+  std::vector<std::int32_t> bucket_of;  ///< a parameter: its bucket, -1 when frozen
+  std::vector<Member> place_of;         ///< a parameter: where it lies in its bucket
+};
+
+Geometry geometry_of(const Scenario& scenario);
+
+}  // namespace shardcheck

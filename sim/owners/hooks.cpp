@@ -1,0 +1,70 @@
+#include "sim/owners/hooks.h"
+
+#include "sim/producers/producer.h"
+
+namespace shardcheck {
+namespace {
+
+HookAction reference_action(const HostState& host) {
+  if (host.real == 0) return host.dummies > 0 ? HookAction::drop : HookAction::nothing;
+  return host.touched || host.known_zero ? HookAction::add : HookAction::copy;
+}
+
+HookAction ddp_action(const HostState& host, bool zero_out_wgrad) {
+  if (host.real == 0) return host.dummies > 0 ? HookAction::drop : HookAction::nothing;
+  return host.added && !zero_out_wgrad ? HookAction::drop : HookAction::add;
+}
+
+HookAction fsdp_action(const HostState& host, bool leases) {
+  const bool present = host.real + host.dummies > 0;
+  if (host.added) return HookAction::drop;
+  if (present) return leases ? HookAction::copy : HookAction::add;
+  return HookAction::nothing;
+}
+
+HookAction action_of(const Job& job, const HostState& host, std::int32_t parameter) {
+  const Scenario& s = job.scenario;
+  if (has_reference_hooks(s.write_mode)) return reference_action(host);
+  if (is_fsdp(s.strategy)) return fsdp_action(host, has_leases(s.strategy));
+  return ddp_action(host, job.is_mixed(parameter));
+}
+
+void fold(Job& job, Owner& owner, std::int32_t parameter, HookAction action, std::span<const Rank> ranks) {
+  const View destination = owner.acquire(parameter);
+  const View gradient = gradient_of_autograd(job, parameter);
+  if (action == HookAction::add) {
+    job.build.op(Add{}, job.why(Purpose::fold, parameter), Stream::compute, ranks).on(gradient).on(destination);
+  } else {
+    job.build.op(Copy{}, job.why(Purpose::fold, parameter), Stream::compute, ranks).on(gradient).on(destination);
+  }
+  for (Rank rank : ranks) {
+    job.host(rank, parameter).touched = true;
+    job.host(rank, parameter).known_zero = false;
+  }
+}
+
+}  // namespace
+
+bool is_hook_postponed(const Job& job, std::int32_t parameter) {
+  const Scenario& s = job.scenario;
+  return is_fsdp(s.strategy) && !has_reference_hooks(s.write_mode) && job.uses_of(parameter) > 1;
+}
+
+void run_hook(Job& job, Owner& owner, std::int32_t parameter) {
+  const auto action_on = [&](Rank rank) { return action_of(job, job.host(rank, parameter), parameter); };
+  job.each_group(job.all_ranks, action_on, [&](HookAction action, std::span<const Rank> ranks) {
+    if (action == HookAction::nothing) return;
+    const bool folds = action == HookAction::add || action == HookAction::copy;
+    if (folds) add_placeholder(job, parameter, ranks);
+    job.build.op(Hook{action}, job.why(Purpose::none, parameter), Stream::compute, ranks);
+    if (folds) fold(job, owner, parameter, action, ranks);
+    const bool lowers = is_fsdp(job.scenario.strategy) && !has_reference_hooks(job.scenario.write_mode);
+    for (Rank rank : ranks) {
+      HostState& host = job.host(rank, parameter);
+      host.real = host.dummies = 0;
+      if (lowers || has_reference_hooks(job.scenario.write_mode)) host.added = false;
+    }
+  });
+}
+
+}  // namespace shardcheck

@@ -1,0 +1,162 @@
+// Owners that keep one gradient buffer for the whole step: Megatron DDP, DDP with the distributed optimizer, and
+// Megatron-FSDP v1 without gradient sharding (wgrad 3.1, 3.2 and 3.4, persistent strategies). Microbatches are added
+// locally; each bucket is reduced once, in the last one.
+#include <algorithm>
+
+#include "sim/owners/owner.h"
+#include "sim/owners/reduction.h"
+
+namespace shardcheck {
+namespace {
+
+class PersistentOwner : public Owner {
+ public:
+  explicit PersistentOwner(Job& job) : job_(job) {}
+
+  void setup() override {
+    const Scenario& s = job_.scenario;
+    for (std::size_t f = 0; f < job_.geometry.flat_sizes.size(); ++f) {
+      const std::int64_t size = job_.geometry.flat_sizes[f];
+      const std::string number = job_.geometry.flat_sizes.size() == 1 ? "" : "." + std::to_string(f);
+      main_.push_back(job_.allocate("main_grad" + number, BufferRole::main_grad, s.main_grad, size));
+      if (is_staged()) staging_.push_back(job_.allocate("comm" + number, BufferRole::staging, s.comm, size));
+    }
+    for (const OwnerBucket& bucket : job_.geometry.buckets) {
+      const std::int64_t owned = shards_gradient(s.strategy) ? bucket.slice() : bucket.numel();
+      const BufferId master = job_.allocate("master." + std::to_string(master_.size()), BufferRole::master, DType::f32, owned);
+      job_.build.op(Fill{0}, job_.why(Purpose::setup), Stream::compute, job_.all_ranks).on(job_.build.whole(master));
+      master_.push_back(master);
+      place(bucket);
+    }
+    launched_.assign(job_.geometry.buckets.size(), false);
+    remaining_.resize(job_.geometry.buckets.size());
+    end_backward(false);
+  }
+
+  void begin_step() override {
+    const Scenario& s = job_.scenario;
+    const bool zeroes = s.zeroing && s.write_mode != WriteMode::r4;
+    for (BufferId main : main_) {
+      if (zeroes) job_.build.op(Fill{0}, job_.why(Purpose::zero), Stream::compute, job_.all_ranks).on(job_.build.whole(main));
+    }
+    for (Rank rank : job_.all_ranks) {
+      for (std::size_t p = 0; p < s.parameters.size(); ++p) {
+        HostState& host = job_.host(rank, static_cast<std::int32_t>(p));
+        host.added = false;
+        host.touched = false;
+        host.known_zero = zeroes;
+        host.armed = true;
+      }
+    }
+    std::fill(launched_.begin(), launched_.end(), false);
+  }
+
+  void unshard(std::int32_t unit) override {
+    const Scenario& s = job_.scenario;
+    // Megatron-FSDP "no_shard" returns early; "optim" rewrites the flags (wgrad 3.4).
+    if (s.strategy != Strategy::fsdp_optim || has_reference_hooks(s.write_mode)) return;
+    for (std::size_t p = 0; p < s.parameters.size(); ++p) {
+      if (s.parameters[p].unit != unit || !s.parameters[p].trainable) continue;
+      const auto parameter = static_cast<std::int32_t>(p);
+      bool lowered = false;
+      for (Rank rank : job_.all_ranks) {
+        lowered |= job_.host(rank, parameter).added;
+        job_.host(rank, parameter).added = false;
+        job_.host(rank, parameter).overwrite = false;
+      }
+      if (lowered) job_.build.op(Flag{false}, job_.why(Purpose::none, parameter), Stream::compute, job_.all_ranks);
+    }
+  }
+
+  View acquire(std::int32_t parameter) override {
+    const OwnerBucket& bucket = job_.bucket_of(parameter);
+    const Member& member = job_.geometry.place_of[static_cast<std::size_t>(parameter)];
+    return {main_[static_cast<std::size_t>(bucket.flat)], bucket.lo + member.lo, member.hi - member.lo};
+  }
+
+  void parameter_done(std::int32_t parameter) override {
+    const auto b = static_cast<std::size_t>(job_.geometry.bucket_of[static_cast<std::size_t>(parameter)]);
+    --remaining_[b];
+    // In its first step DDP learns how often hooks fire, and reduces in finish (wgrad 3.1, fact ii).
+    const bool learned = is_fsdp(job_.scenario.strategy) || job_.step > 0;
+    const bool last = job_.microbatch == job_.scenario.microbatches - 1;
+    if (remaining_[b] == 0 && last && learned && job_.scenario.overlap) launch(b, Stream::reduce);
+  }
+
+  void end_backward(bool) override {
+    for (std::size_t b = 0; b < remaining_.size(); ++b) remaining_[b] = std::ssize(job_.geometry.buckets[b].members);
+  }
+
+  void finish() override {
+    bool in_flight = false;
+    for (std::size_t b = 0; b < launched_.size(); ++b) {
+      if (launched_[b]) in_flight = true;
+    }
+    if (in_flight) job_.order(Stream::reduce, Stream::compute, job_.all_ranks);
+    for (std::size_t b = 0; b < launched_.size(); ++b) {
+      if (!launched_[b]) launch(b, Stream::compute);
+    }
+    for (std::size_t b = 0; b < launched_.size(); ++b) scale_late(job_, hand_over(b));
+    for (std::size_t b = 0; b < launched_.size(); ++b) finish_bucket(job_, hand_over(b));
+    job_.planned.finishes.push_back(OpIndex{static_cast<std::int32_t>(job_.planned.plan.ops.size())});
+    for (std::size_t b = 0; b < launched_.size(); ++b) consume_bucket(job_, hand_over(b));
+  }
+
+ private:
+  bool is_staged() const { return job_.scenario.comm != job_.scenario.main_grad; }
+
+  View range_of(std::size_t b, const std::vector<BufferId>& flats) const {
+    const OwnerBucket& bucket = job_.geometry.buckets[b];
+    return {flats[static_cast<std::size_t>(bucket.flat)], bucket.lo, bucket.numel()};
+  }
+
+  HandOver hand_over(std::size_t b) const {
+    return {.bucket = job_.geometry.buckets[b],
+            .scaled = range_of(b, main_),
+            .sliced = shards_gradient(job_.scenario.strategy),
+            .master = job_.build.whole(master_[b])};
+  }
+
+  /// A bucket in a narrower or wider type travels through a communication buffer.
+  void launch(std::size_t b, Stream stream) {
+    const OwnerBucket& bucket = job_.geometry.buckets[b];
+    const auto ranks = job_.reduction_ranks(bucket.expert);
+    launched_[b] = true;
+    job_.order(Stream::compute, stream, ranks);
+    const View main = range_of(b, main_);
+    if (!is_staged()) return scale_and_reduce(job_, {bucket, main}, stream);
+    const View comm = range_of(b, staging_);
+    job_.build.op(Copy{}, job_.why(Purpose::stage), stream, ranks).on(main).on(comm);
+    scale_and_reduce(job_, {bucket, comm}, stream);
+    job_.build.op(Copy{}, job_.why(Purpose::unstage), stream, ranks).on(comm).on(main);
+  }
+
+  /// Says where the bucket's parameters lie and which part each rank owns.
+  void place(const OwnerBucket& bucket) {
+    Plan& plan = job_.planned.plan;
+    const auto flat = static_cast<std::size_t>(bucket.flat);
+    const View whole{main_[flat], bucket.lo, bucket.numel()};
+    append_placements(bucket, 0, bucket.numel(), whole, Rank{-1}, plan.placements);
+    if (is_staged()) {
+      append_placements(bucket, 0, bucket.numel(), {staging_[flat], bucket.lo, bucket.numel()}, Rank{-1}, plan.placements);
+    }
+    const auto ranks = job_.reduction_ranks(bucket.expert);
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      const BucketViews views{bucket, whole};
+      const View own = shards_gradient(job_.scenario.strategy) ? views.slice(static_cast<std::int32_t>(i)) : whole;
+      append_placements(bucket, own.offset - bucket.lo, own.offset - bucket.lo + own.numel, own, ranks[i], plan.owned);
+    }
+  }
+
+  Job& job_;
+  std::vector<BufferId> main_, staging_;  // a flat buffer
+  std::vector<BufferId> master_;          // a bucket
+  std::vector<bool> launched_;            // a bucket: reduced in this step
+  std::vector<std::int64_t> remaining_;   // a bucket: parameters whose hook is still to come in this backward
+};
+
+}  // namespace
+
+std::unique_ptr<Owner> make_persistent_owner(Job& job) { return std::make_unique<PersistentOwner>(job); }
+
+}  // namespace shardcheck

@@ -1,0 +1,49 @@
+#include "sim/planner/job.h"
+
+namespace shardcheck {
+
+Job::Job(const Scenario& s) : scenario(s), geometry(geometry_of(s)), build(planned.plan) {
+  Plan& plan = planned.plan;
+  plan.ranks = s.ranks;
+  const auto parameters = s.parameters.size();
+  for (const ScenarioParameter& p : s.parameters) {
+    plan.parameters.push_back({p.name, p.rows(), p.columns(), p.trainable, domain_size(s, p.expert)});
+  }
+  for (std::int32_t r = 0; r < s.ranks; ++r) all_ranks.push_back(Rank{r});
+  for (std::int32_t first = 0; first < s.expert_parallel; ++first) {
+    for (std::int32_t r = first; r < s.ranks; r += s.expert_parallel) expert_ranks_.push_back(Rank{r});
+  }
+  host_.resize(parameters * static_cast<std::size_t>(s.ranks));
+  uses_.assign(parameters, 0);
+  std::vector<bool> fused(parameters), unfused(parameters);
+  for (const ScenarioUse& use : s.uses) {
+    const auto p = static_cast<std::size_t>(use.parameter);
+    ++uses_[p];
+    (use.producer == Producer::unfused ? unfused : fused)[p] = true;
+  }
+  mixed_.resize(parameters);
+  for (std::size_t p = 0; p < parameters; ++p) mixed_[p] = fused[p] && unfused[p];
+}
+
+Why Job::why(Purpose purpose, std::int32_t parameter, std::int32_t use) const {
+  Why why{.purpose = purpose, .parameter = ParamId{parameter}};
+  why.step = static_cast<std::int16_t>(step);
+  why.microbatch = static_cast<std::int16_t>(microbatch);
+  why.use = static_cast<std::int16_t>(use);
+  return why;
+}
+
+void Job::order(Stream before, Stream after, std::span<const Rank> ranks) {
+  if (before == after) return;
+  const EventId event = build.event();
+  build.op(Record{event}, why(Purpose::none), before, ranks);
+  build.op(Wait{event}, why(Purpose::none), after, ranks);
+}
+
+BufferId Job::allocate(std::string name, BufferRole role, DType dtype, std::int64_t numel) {
+  const BufferId id = build.buffer(std::move(name), role, dtype, numel);
+  build.op(Allocate{}, why(Purpose::setup), Stream::compute, all_ranks).on(build.whole(id));
+  return id;
+}
+
+}  // namespace shardcheck

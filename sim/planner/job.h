@@ -1,0 +1,84 @@
+// Job: the simulated training job while it is being planned. It holds the plan under construction and the host state
+// that today's frameworks keep as attributes on parameter objects; owners and producers read and change both.
+// Next: sim/owners/owner.h, sim/producers/producer.h, sim/planner/planner.cpp.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/plan/builder.h"
+#include "sim/owners/geometry.h"
+#include "sim/planner/planned.h"
+#include "sim/scenario/scenario.h"
+
+namespace shardcheck {
+
+/// Host state of one parameter on one rank.
+struct HostState {
+  bool added = false;       ///< grad_added_to_main_grad
+  bool overwrite = false;   ///< overwrite_main_grad, set by an unshard
+  bool touched = false;     ///< this lease, or this step of a persistent destination, has a contribution
+  bool known_zero = false;  ///< zeroed, and nothing written since
+  bool armed = false;       ///< is_first_microbatch is still True for the next call
+  std::int32_t real = 0;    ///< real gradients that autograd holds for the hook
+  std::int32_t dummies = 0; ///< placeholders among them
+};
+
+class Job {
+ public:
+  explicit Job(const Scenario& scenario);
+
+  const Scenario& scenario;
+  const Geometry geometry;
+  Planned planned;
+  PlanBuilder build;
+  std::vector<Rank> all_ranks;
+  std::int32_t step = 0, microbatch = 0;
+
+  HostState& host(Rank rank, std::int32_t parameter) {
+    return host_[static_cast<std::size_t>(rank.value) * scenario.parameters.size() +
+                 static_cast<std::size_t>(parameter)];
+  }
+  const ScenarioParameter& parameter(std::int32_t p) const { return scenario.parameters[static_cast<std::size_t>(p)]; }
+  const OwnerBucket& bucket_of(std::int32_t parameter) const {
+    return geometry.buckets[static_cast<std::size_t>(geometry.bucket_of[static_cast<std::size_t>(parameter)])];
+  }
+  /// True when the parameter has fused and unfused uses, so that a placeholder meets a real gradient.
+  bool is_mixed(std::int32_t parameter) const { return mixed_[static_cast<std::size_t>(parameter)]; }
+  /// Positions in scenario.uses of the parameter's uses.
+  std::int32_t uses_of(std::int32_t parameter) const { return uses_[static_cast<std::size_t>(parameter)]; }
+
+  Why why(Purpose purpose, std::int32_t parameter = -1, std::int32_t use = -1) const;
+
+  /// All ranks, the members of each reduction group next to each other.
+  std::span<const Rank> reduction_ranks(bool expert) const { return expert ? expert_ranks_ : all_ranks; }
+
+  /// Calls emit(key, ranks) for each group of `ranks` with equal key(rank), keys in order of first appearance.
+  template <class Key, class Emit>
+  void each_group(std::span<const Rank> ranks, Key key, Emit emit) const {
+    std::vector<Rank> rest(ranks.begin(), ranks.end()), group, others;
+    while (!rest.empty()) {
+      const auto wanted = key(rest.front());
+      group.clear();
+      others.clear();
+      for (Rank rank : rest) (key(rank) == wanted ? group : others).push_back(rank);
+      emit(wanted, std::span<const Rank>(group));
+      rest.swap(others);
+    }
+  }
+
+  /// An order between two streams: what `before` has been given so far happens before what `after` is given next.
+  void order(Stream before, Stream after, std::span<const Rank> ranks);
+
+  /// Allocates a buffer on all ranks.
+  BufferId allocate(std::string name, BufferRole role, DType dtype, std::int64_t numel);
+
+ private:
+  std::vector<HostState> host_;
+  std::vector<bool> mixed_;
+  std::vector<std::int32_t> uses_;
+  std::vector<Rank> expert_ranks_;
+};
+
+}  // namespace shardcheck

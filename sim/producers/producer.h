@@ -1,0 +1,59 @@
+// Producers: what a use of a parameter appends to the plan in backward (wgrad 4.1). fused.cpp writes main_grad itself
+// and hands a placeholder to autograd; unfused.cpp returns a real gradient for the owner's hook.
+#pragma once
+
+#include "sim/owners/owner.h"
+#include "sim/producers/beta.h"
+
+namespace shardcheck {
+
+/// One use in one backward: its position in scenario.uses, its number among the uses of its parameter, and the ranks
+/// that have it.
+struct UseSite {
+  std::int32_t position = 0;
+  std::int32_t parameter = 0;
+  std::int32_t use = 0;
+  Producer producer = Producer::fused;
+  std::vector<Rank> ranks;
+};
+
+/// Views of x and dy for that number of tokens.
+struct InputViews {
+  View x, dy;
+};
+
+/// Buffers and decisions that producers keep between uses.
+class Producers {
+ public:
+  explicit Producers(Job& job) : job_(job) {}
+
+  /// Allocates inputs, gradients of autograd and placeholders.
+  void setup();
+
+  /// Records is_first_microbatch of this call in forward.
+  void forward(const UseSite& site);
+  /// Backward of one use. In delayed execution a fused write is only queued.
+  void backward(const UseSite& site, Owner& owner);
+  /// Issues the queued writes, in their order.
+  void drain(Owner& owner);
+
+ private:
+  InputViews inputs(const UseSite& site, std::int64_t tokens) const;
+  void write_fused(const UseSite& site, Owner& owner);
+  void return_placeholder(const UseSite& site);
+  void return_gradient(const UseSite& site);
+  Beta beta_of(const UseSite& site, Rank rank);
+
+  Job& job_;
+  std::vector<UseSite> queued_;
+  std::vector<char> captured_;  // a use and rank: is_first_microbatch of its last forward
+  std::vector<char> baked_;     // a use and rank: 0 not captured yet, else 1 + accumulate
+};
+
+/// What autograd holds for the hook of the parameter, in the parameter's type.
+View gradient_of_autograd(const Job& job, std::int32_t parameter);
+
+/// Autograd adds the placeholder to the real gradient, where a rank has both; alone, it is the gradient.
+void add_placeholder(Job& job, std::int32_t parameter, std::span<const Rank> ranks);
+
+}  // namespace shardcheck

@@ -1,0 +1,110 @@
+#include "sim/scenario/data.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "core/assert.h"
+#include "core/integers.h"
+#include "core/numerics/philox.h"
+
+namespace shardcheck {
+namespace {
+
+/// Small integers -2..2, eight bits of a Philox word each.
+void fill_integers(std::span<float> values, std::uint64_t seed, std::uint64_t stream) {
+  for (std::size_t i = 0; i < values.size(); i += 16) {
+    const auto words = philox(seed, stream, i / 16);
+    for (std::size_t j = 0; j < 16 && i + j < values.size(); ++j) {
+      const std::uint32_t byte = words[j / 4] >> (8 * (j % 4)) & 0xFFu;
+      values[i + j] = static_cast<float>(static_cast<int>(byte * 5 >> 8) - 2);
+    }
+  }
+}
+
+}  // namespace
+
+LaneDigit lane_digit(const ProvenanceCoding& coding, std::int64_t position) {
+  const std::int64_t round = position / coding.lanes;
+  const bool negative = round > 0 && std::popcount(static_cast<std::uint64_t>(round)) % 2 == 1;
+  return {position % coding.lanes, static_cast<std::int32_t>(round % coding.digits), negative ? -1.0f : 1.0f};
+}
+
+float cross_sign(std::int64_t position) {
+  return std::popcount(static_cast<std::uint64_t>(position)) % 2 == 1 ? -1.0f : 1.0f;
+}
+
+ScenarioData::ScenarioData(const Scenario& scenario) : scenario_(scenario) {
+  parameters_.resize(scenario.parameters.size());
+  for (const ScenarioUse& use : scenario.uses) ++parameters_[static_cast<std::size_t>(use.parameter)].uses;
+  for (std::size_t p = 0; p < parameters_.size(); ++p) {
+    const bool expert = scenario.parameters[p].expert;
+    parameters_[p].domain = domain_size(scenario, expert);
+    parameters_[p].stride = expert ? scenario.expert_parallel : 1;
+    if (scenario.data == DataMode::provenance) {
+      parameters_[p].coding = provenance_coding(scenario, static_cast<std::int32_t>(p));
+    }
+  }
+}
+
+std::int64_t ScenarioData::count_of(std::int32_t parameter) const {
+  const OfParameter& p = of(parameter);
+  return static_cast<std::int64_t>(scenario_.steps) * p.domain * scenario_.microbatches * p.uses;
+}
+
+std::int64_t ScenarioData::index_of(const ContributionKey& key) const {
+  const OfParameter& p = of(key.parameter);
+  const std::int64_t peer = key.rank / p.stride;
+  return ((static_cast<std::int64_t>(key.step) * p.domain + peer) * scenario_.microbatches + key.microbatch) * p.uses +
+         key.use;
+}
+
+ContributionKey ScenarioData::key_of(std::int32_t parameter, std::int32_t rank, std::int64_t index) const {
+  const OfParameter& p = of(parameter);
+  ContributionKey key{.parameter = parameter};
+  key.use = static_cast<std::int32_t>(index % p.uses);
+  index /= p.uses;
+  key.microbatch = static_cast<std::int32_t>(index % scenario_.microbatches);
+  index /= scenario_.microbatches;
+  key.rank = static_cast<std::int32_t>(index % p.domain) * p.stride + rank % p.stride;
+  key.step = static_cast<std::int32_t>(index / p.domain);
+  return key;
+}
+
+void ScenarioData::operands(const ContributionKey& key, std::int64_t tokens, std::span<float> x,
+                            std::span<float> dy) const {
+  if (tokens == 0) return;
+  if (scenario_.data == DataMode::provenance) return provenance(key, x, dy);
+  integers(key, x, dy);
+  // A bias sees dy alone: its x is a column of ones.
+  if (scenario_.parameters[static_cast<std::size_t>(key.parameter)].shape.size() < 2) std::fill(x.begin(), x.end(), 1.0f);
+}
+
+void ScenarioData::provenance(const ContributionKey& key, std::span<float> x, std::span<float> dy) const {
+  std::fill(x.begin(), x.end(), 0.0f);
+  std::fill(dy.begin(), dy.end(), 0.0f);
+  const auto& coding = of(key.parameter).coding;
+  if (!coding) return;  // a parameter without elements
+  const ScenarioParameter& parameter = scenario_.parameters[static_cast<std::size_t>(key.parameter)];
+  const std::span<float> lanes = coding->along_columns ? x : dy;
+  const std::span<float> cross = coding->along_columns ? dy : x;
+  const std::int64_t length = coding->along_columns ? parameter.columns() : parameter.rows();
+  const std::int64_t width = coding->along_columns ? parameter.rows() : parameter.columns();
+  // The first token carries everything: one outer product with one power of four a column.
+  const std::int64_t index = index_of(key);
+  const auto digit = static_cast<std::int32_t>(index / coding->lanes);
+  for (std::int64_t i = index % coding->lanes; i < length; i += coding->lanes) {
+    const LaneDigit at = lane_digit(*coding, i);
+    lanes[static_cast<std::size_t>(i)] = at.sign * std::ldexp(1.0f, 2 * ((digit + at.shift) % coding->digits));
+  }
+  for (std::int64_t i = 0; i < width; ++i) cross[static_cast<std::size_t>(i)] = cross_sign(i);
+}
+
+void ScenarioData::integers(const ContributionKey& key, std::span<float> x, std::span<float> dy) const {
+  const auto stream = 2 * (static_cast<std::uint64_t>(key.parameter) << 40 |
+                           static_cast<std::uint64_t>(index_of(key)) << 8 | static_cast<std::uint64_t>(key.rank & 0xFF));
+  fill_integers(x, scenario_.seed, stream);
+  fill_integers(dy, scenario_.seed, stream + 1);
+}
+
+}  // namespace shardcheck

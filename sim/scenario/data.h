@@ -1,0 +1,64 @@
+// The numbers of a scenario: the activations x and output gradients dy of every contribution, as a pure function of
+// the scenario and the contribution's key, so that planner-driven execution and oracle ask the same question
+// independently. Provenance data carry powers of four that can be decoded (core/contract/provenance.h).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "sim/scenario/scenario.h"
+#include "sim/scenario/validate.h"
+
+namespace shardcheck {
+
+/// One use of a parameter in one microbatch on one rank. `use` counts the uses of this parameter, in forward order.
+struct ContributionKey {
+  std::int32_t parameter = 0, step = 0, rank = 0, microbatch = 0, use = 0;
+};
+
+class ScenarioData {
+ public:
+  explicit ScenarioData(const Scenario& scenario);
+
+  std::int32_t uses_of(std::int32_t parameter) const { return of(parameter).uses; }
+  const std::optional<ProvenanceCoding>& coding(std::int32_t parameter) const { return of(parameter).coding; }
+
+  /// Fills x (tokens x columns) and dy (tokens x rows), row-major; exactly representable in the parameter's type.
+  void operands(const ContributionKey& key, std::int64_t tokens, std::span<float> x, std::span<float> dy) const;
+
+  /// Position of the contribution among all those of its parameter in its reduction domain, over all steps.
+  std::int64_t index_of(const ContributionKey& key) const;
+  /// The contribution at that position, for a reader on `rank`.
+  ContributionKey key_of(std::int32_t parameter, std::int32_t rank, std::int64_t index) const;
+  /// Contributions of the parameter over all steps.
+  std::int64_t count_of(std::int32_t parameter) const;
+
+ private:
+  struct OfParameter {
+    std::int32_t uses = 0;
+    std::int32_t domain = 1;  // ranks in the reduction domain
+    std::int32_t stride = 1;  // between two ranks of it
+    std::optional<ProvenanceCoding> coding;
+  };
+  const OfParameter& of(std::int32_t parameter) const { return parameters_[static_cast<std::size_t>(parameter)]; }
+  void provenance(const ContributionKey& key, std::span<float> x, std::span<float> dy) const;
+  void integers(const ContributionKey& key, std::span<float> x, std::span<float> dy) const;
+
+  const Scenario& scenario_;
+  std::vector<OfParameter> parameters_;
+};
+
+/// Where and with which sign the provenance digits of a contribution stand at `position` of the lane axis.
+struct LaneDigit {
+  std::int64_t lane = 0;
+  std::int32_t shift = 0;  ///< digit d stands at place (d + shift) mod digits
+  float sign = 1;
+};
+LaneDigit lane_digit(const ProvenanceCoding& coding, std::int64_t position);
+
+/// Sign at `position` of the other axis. Position 0 is positive, so that small examples read as in the books.
+float cross_sign(std::int64_t position);
+
+}  // namespace shardcheck
