@@ -20,9 +20,11 @@ Evidence examine(Backend& backend, const Scenario& scenario, Poison poison) {
   const auto executed = run(evidence.planned, scenario, data, backend, events);
   // The same ops in the same order give the same verdict: only another order is judged again.
   bool as_planned = executed.size() == evidence.planned.plan.ops.size();
-  for (std::size_t i = 0; as_planned && i < executed.size(); ++i) as_planned = executed[i].value == static_cast<int>(i);
+  for (std::size_t i = 0; as_planned && i < executed.size(); ++i)
+    as_planned = executed[i].value == static_cast<int>(i);
   if (!as_planned) {
-    for (Finding& finding : judge(evidence.planned.plan, executed)) evidence.findings.push_back(std::move(finding));
+    for (Finding& finding : judge(evidence.planned.plan, executed))
+      evidence.findings.push_back(std::move(finding));
   }
   for (Finding& finding : checker.take()) evidence.findings.push_back(std::move(finding));
   evidence.fingerprint = checker.fingerprint();

@@ -1,5 +1,5 @@
-// Evidence: everything that one scenario shows on one backend. Plan it, rewrite it by its fault, judge the plan, run
-// it, compare every finished gradient with the oracle. Properties are questions to this value.
+// Evidence: everything that one scenario shows on one backend. Plan it, rewrite it by its fault, judge the
+// plan, run it, compare every finished gradient with the oracle. Properties are questions to this value.
 #pragma once
 
 #include <cstdint>

@@ -19,7 +19,8 @@ void narrow(std::span<const float> values, DType type, std::byte* out) {
 }
 
 /// All inputs of a rank lie in one buffer a type, so that a device needs one copy for each.
-void write_inputs(const Planned& planned, const Scenario& scenario, const ScenarioData& data, Backend& backend) {
+void write_inputs(const Planned& planned, const Scenario& scenario, const ScenarioData& data,
+                  Backend& backend) {
   const Plan& plan = planned.plan;
   std::vector<std::byte> bytes;
   std::vector<float> x, dy;
@@ -31,7 +32,8 @@ void write_inputs(const Planned& planned, const Scenario& scenario, const Scenar
     for (std::int32_t rank = 0; rank < plan.ranks; ++rank) {
       bytes.assign(static_cast<std::size_t>(buffer.numel) * size, std::byte{0});
       for (const InputSlot& slot : planned.inputs) {
-        if (slot.x.buffer != id || !is_used(scenario, slot.parameter, slot.step, rank, slot.microbatch)) continue;
+        if (slot.x.buffer != id || !is_used(scenario, slot.parameter, slot.step, rank, slot.microbatch))
+          continue;
         const ScenarioParameter& p = scenario.parameters[static_cast<std::size_t>(slot.parameter)];
         const std::int64_t tokens = tokens_of(scenario, rank, slot.microbatch);
         x.resize(static_cast<std::size_t>(tokens * p.columns()));
@@ -47,8 +49,8 @@ void write_inputs(const Planned& planned, const Scenario& scenario, const Scenar
 
 }  // namespace
 
-std::vector<OpIndex> run(const Planned& planned, const Scenario& scenario, const ScenarioData& data, Backend& backend,
-                         const RunEvents& events) {
+std::vector<OpIndex> run(const Planned& planned, const Scenario& scenario, const ScenarioData& data,
+                         Backend& backend, const RunEvents& events) {
   const Plan& plan = planned.plan;
   std::vector<OpIndex> executed;
   executed.reserve(plan.ops.size());

@@ -1,5 +1,5 @@
-// The executor: plan x backend -> what was executed and read. It writes the inputs of the scenario, runs the plan
-// step by step and hands each finished step to the caller.
+// The executor: plan x backend -> what was executed and read. It writes the inputs of the scenario, runs the
+// plan step by step and hands each finished step to the caller.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,7 @@ struct RunEvents {
 };
 
 /// Executes the whole plan and returns the ops in the order in which the backend was given them.
-std::vector<OpIndex> run(const Planned& planned, const Scenario& scenario, const ScenarioData& data, Backend& backend,
-                         const RunEvents& events);
+std::vector<OpIndex> run(const Planned& planned, const Scenario& scenario, const ScenarioData& data,
+                         Backend& backend, const RunEvents& events);
 
 }  // namespace shardcheck

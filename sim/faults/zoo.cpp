@@ -4,7 +4,9 @@
 
 namespace shardcheck {
 
-std::span<const Fault> zoo() { return {}; }
+std::span<const Fault> zoo() {
+  return {};
+}
 
 const Fault* find_fault(std::string_view id) {
   const auto all = zoo();

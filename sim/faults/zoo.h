@@ -1,5 +1,5 @@
-// The zoo: known bugs of this field as small rewrites of a plan. A scenario that names one in its field `fault` is
-// planned, rewritten and judged like any other; the clause in the entry must catch it.
+// The zoo: known bugs of this field as small rewrites of a plan. A scenario that names one in its field
+// `fault` is planned, rewritten and judged like any other; the clause in the entry must catch it.
 #pragma once
 
 #include <span>

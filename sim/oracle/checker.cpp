@@ -15,7 +15,8 @@ namespace shardcheck {
 namespace {
 
 constexpr std::size_t kMostFindings = 16;
-/// Elements of a parameter that are checked at a time, so that real models need no copy of themselves in double.
+/// Elements of a parameter that are checked at a time, so that real models need no copy of themselves in
+/// double.
 constexpr std::int64_t kBlock = std::int64_t{1} << 20;
 
 void widen(std::span<const std::byte> bytes, DType type, std::vector<float>& values) {
@@ -33,7 +34,8 @@ void widen(std::span<const std::byte> bytes, DType type, std::vector<float>& val
 
 std::uint32_t bits_at(std::span<const std::byte> bytes, DType type, std::size_t index) {
   std::uint32_t bits = 0;
-  std::memcpy(&bits, bytes.data() + index * static_cast<std::size_t>(bytes_of(type)), static_cast<std::size_t>(bytes_of(type)));
+  std::memcpy(&bits, bytes.data() + index * static_cast<std::size_t>(bytes_of(type)),
+              static_cast<std::size_t>(bytes_of(type)));
   return bits;
 }
 
@@ -59,7 +61,8 @@ std::uint64_t mix(std::uint64_t hash, std::span<const std::byte> bytes) {
 ValueChecker::ValueChecker(const Scenario& scenario, const ScenarioData& data, const Planned& planned)
     : scenario_(scenario), data_(data), planned_(planned), oracle_(scenario, data) {
   owned_.resize(scenario.parameters.size());
-  for (const Placement& p : planned.plan.owned) owned_[static_cast<std::size_t>(p.parameter.value)].push_back(p);
+  for (const Placement& p : planned.plan.owned)
+    owned_[static_cast<std::size_t>(p.parameter.value)].push_back(p);
 }
 
 void ValueChecker::check(std::int32_t step, Backend& backend) {
@@ -153,7 +156,8 @@ void ValueChecker::report(const Placement& owned, std::int32_t step, std::int64_
   const std::int32_t parameter = owned.parameter.value;
   const ScenarioParameter& p = scenario_.parameters[static_cast<std::size_t>(parameter)];
   const DType type = planned_.plan.buffer(owned.view.buffer).dtype;
-  Finding finding{.clause = "W1", .sentence = "the gradient that the consumer reads is not the sum of the contributions"};
+  Finding finding{.clause = "W1",
+                  .sentence = "the gradient that the consumer reads is not the sum of the contributions"};
   finding.rank = owned.rank.value;
   finding.step = step;
   finding.parameter = parameter;
@@ -176,9 +180,12 @@ void ValueChecker::report(const Placement& owned, std::int32_t step, std::int64_
     finding.sentence = "the gradient is NaN: bytes that nobody wrote (poison) went into it";
   } else if (expected != 0 && is_simple_ratio(actual / expected)) {
     finding.clause = "W24";
-    finding.sentence = actual > expected
-                           ? fmt::format("the gradient is {} times what it should be, exactly: a scale, not rounding", actual / expected)
-                           : fmt::format("the gradient is 1/{} of what it should be, exactly: a scale, not rounding", expected / actual);
+    finding.sentence =
+        actual > expected
+            ? fmt::format("the gradient is {} times what it should be, exactly: a scale, not rounding",
+                          actual / expected)
+            : fmt::format("the gradient is 1/{} of what it should be, exactly: a scale, not rounding",
+                          expected / actual);
   }
   if (wrong) {
     for (const Multiplicity& m : *wrong) finding.provenance.push_back(to_text(m, data_.uses_of(parameter)));

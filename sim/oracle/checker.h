@@ -1,5 +1,5 @@
-// ValueChecker: compares what the consumer of a step reads with the oracle, element by element, and turns the first
-// difference of a parameter into a finding with its provenance decoded.
+// ValueChecker: compares what the consumer of a step reads with the oracle, element by element, and turns the
+// first difference of a parameter into a finding with its provenance decoded.
 #pragma once
 
 #include <vector>
@@ -28,8 +28,8 @@ class ValueChecker {
 
  private:
   void check_rows(std::int32_t parameter, std::int32_t step, Rows rows, Backend& backend);
-  void compare(const Placement& owned, std::int32_t step, std::int64_t first_element, const Expected& expected,
-               Backend& backend);
+  void compare(const Placement& owned, std::int32_t step, std::int64_t first_element,
+               const Expected& expected, Backend& backend);
   void report(const Placement& owned, std::int32_t step, std::int64_t element, double expected, double actual,
               std::uint32_t bits);
   bool differs(std::int32_t parameter, double expected, double magnitude, double actual);

@@ -8,7 +8,9 @@
 namespace shardcheck {
 namespace {
 
-bool is_power_of_two(std::int64_t n) { return std::has_single_bit(static_cast<std::uint64_t>(n)); }
+bool is_power_of_two(std::int64_t n) {
+  return std::has_single_bit(static_cast<std::uint64_t>(n));
+}
 
 /// All scales of the pipeline are powers of two, so that scaling is exact.
 bool has_exact_scales(const Scenario& s, bool expert) {
@@ -24,8 +26,8 @@ std::int64_t unfused_uses(const Scenario& s, std::int32_t parameter) {
   });
 }
 
-/// Integer data: the largest possible sum of absolute values must fit the smallest significand it passes. A partial
-/// sum is then an integer of at most that size (8.9).
+/// Integer data: the largest possible sum of absolute values must fit the smallest significand it passes. A
+/// partial sum is then an integer of at most that size (8.9).
 bool integers_fit(const Scenario& s, const ScenarioData& data, std::int32_t parameter) {
   std::int64_t most_tokens = s.tokens;
   for (const TokenCount& count : s.token_counts) most_tokens = std::max(most_tokens, count.tokens);
@@ -35,28 +37,29 @@ bool integers_fit(const Scenario& s, const ScenarioData& data, std::int32_t para
   const int p = std::min(significand_of(s.main_grad), significand_of(s.comm));
   if (all > std::int64_t{1} << p) return false;
   const std::int64_t in_autograd = unfused_uses(s, parameter) * one;
-  return in_autograd <= std::int64_t{1} << significand_of(s.parameters[static_cast<std::size_t>(parameter)].dtype);
+  return in_autograd <= std::int64_t{1}
+                            << significand_of(s.parameters[static_cast<std::size_t>(parameter)].dtype);
 }
 
 void add_roundings(RoundingPath& path, DType type, std::int64_t count) {
   (type == DType::f32 ? path.f32 : type == DType::bf16 ? path.bf16 : path.f16) += count;
 }
 
-/// The most roundings between a contribution and the consumer. GEMMs round once at their end; every sum is counted
-/// with as many additions as it has terms.
+/// The most roundings between a contribution and the consumer. GEMMs round once at their end; every sum is
+/// counted with as many additions as it has terms.
 RoundingPath path_of(const Scenario& s, const ScenarioData& data, std::int32_t parameter) {
   const ScenarioParameter& p = s.parameters[static_cast<std::size_t>(parameter)];
   const std::int64_t uses = data.uses_of(parameter), writes = uses * s.microbatches;
   RoundingPath path{0, 0, 0};
-  add_roundings(path, p.dtype, 2 * uses + 2);          // autograd: store, sum, placeholder
+  add_roundings(path, p.dtype, 2 * uses + 2);  // autograd: store, sum, placeholder
   // A write rounds its product and its sum; local sums are in main_grad or, in a lease, in the comm type.
   add_roundings(path, has_leases(s.strategy) ? s.comm : s.main_grad, 2 * writes);
-  add_roundings(path, s.comm, 1);                      // staging
-  add_roundings(path, s.comm, 2);                      // scale, or premultiplied average
-  add_roundings(path, DType::f32, 2);                  // the scale's own representation, before and late
+  add_roundings(path, s.comm, 1);      // staging
+  add_roundings(path, s.comm, 2);      // scale, or premultiplied average
+  add_roundings(path, DType::f32, 2);  // the scale's own representation, before and late
   add_roundings(path, s.comm, domain_size(s, p.expert) - 1);
   add_roundings(path, s.main_grad, 1 + s.microbatches);  // back from staging, or onto the shard
-  add_roundings(path, s.main_grad, 1);                 // a late scale
+  add_roundings(path, s.main_grad, 1);                   // a late scale
   return path;
 }
 
@@ -68,7 +71,8 @@ Exactness exactness_of(const Scenario& s, const ScenarioData& data, std::int32_t
   if (sums_fit && has_exact_scales(s, expert)) return {};
   Exactness exactness{.is_exact = false};
   exactness.growth = growth(path_of(s, data, parameter));
-  // A product or a narrowing cast may lose up to half the smallest subnormal of its type: fp16 has the largest.
+  // A product or a narrowing cast may lose up to half the smallest subnormal of its type: fp16 has the
+  // largest.
   exactness.underflow = 0x1p-25 * static_cast<double>(4 + s.microbatches);
   return exactness;
 }

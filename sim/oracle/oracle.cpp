@@ -16,8 +16,8 @@ double rounded_to(DType type, double value) {
   return f;
 }
 
-/// A sum of outer products dy^T x over rows [first, last). Consecutive products with equal dy are summed in x first:
-/// provenance data then costs one pass over the matrix.
+/// A sum of outer products dy^T x over rows [first, last). Consecutive products with equal dy are summed in x
+/// first: provenance data then costs one pass over the matrix.
 class OuterSum {
  public:
   OuterSum(Rows rows, std::int64_t columns, std::vector<double>& sum)

@@ -1,6 +1,6 @@
-// The value oracle: what the gradient of a parameter must be, G* of wgrad 2.3, from the scenario alone. It does not
-// know the planner: it sums the contributions of the reduction domain in double precision, where all data modes are
-// exact, and multiplies by the scale once.
+// The value oracle: what the gradient of a parameter must be, G* of wgrad 2.3, from the scenario alone. It
+// does not know the planner: it sums the contributions of the reduction domain in double precision, where all
+// data modes are exact, and multiplies by the scale once.
 #pragma once
 
 #include <cstdint>
@@ -32,10 +32,12 @@ class Oracle {
  public:
   Oracle(const Scenario& scenario, const ScenarioData& data);
 
-  const Exactness& exactness(std::int32_t parameter) const { return exactness_[static_cast<std::size_t>(parameter)]; }
+  const Exactness& exactness(std::int32_t parameter) const {
+    return exactness_[static_cast<std::size_t>(parameter)];
+  }
 
-  /// The scale c that the owner must apply in total; with an average inside the collective, the declared 1/R rounded
-  /// to the communication type (wgrad 8.3).
+  /// The scale c that the owner must apply in total; with an average inside the collective, the declared 1/R
+  /// rounded to the communication type (wgrad 8.3).
   double scale_of(std::int32_t parameter) const;
 
   /// What a consumer on `rank` must read after `step`.

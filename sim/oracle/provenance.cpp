@@ -39,8 +39,11 @@ std::optional<std::vector<Multiplicity>> decode(const Scenario& scenario, const 
 
 std::string to_text(const Multiplicity& m, std::int32_t uses) {
   const std::string use = uses > 1 ? fmt::format(", use {}", m.key.use) : "";
-  const std::string who = fmt::format("microbatch {} of rank {} (step {}{})", m.key.microbatch, m.key.rank, m.key.step, use);
-  if (m.expected == 0) return who + (m.times == 1 ? " is in it and must not be" : fmt::format(" is in it {} times and must not be", m.times));
+  const std::string who =
+      fmt::format("microbatch {} of rank {} (step {}{})", m.key.microbatch, m.key.rank, m.key.step, use);
+  if (m.expected == 0)
+    return who + (m.times == 1 ? " is in it and must not be"
+                               : fmt::format(" is in it {} times and must not be", m.times));
   if (m.times == 0) return who + " is missing";
   if (m.times == 2) return who + " is counted twice";
   return who + fmt::format(" is counted {} times", m.times);

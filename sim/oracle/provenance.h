@@ -1,5 +1,5 @@
-// Provenance: reads a gradient value as the list of contributions in it. Contribution i carries a power of four, so
-// digit i of the value in base 4 is its multiplicity: 0 lost, 1 right, 2 counted twice.
+// Provenance: reads a gradient value as the list of contributions in it. Contribution i carries a power of
+// four, so digit i of the value in base 4 is its multiplicity: 0 lost, 1 right, 2 counted twice.
 #pragma once
 
 #include <optional>

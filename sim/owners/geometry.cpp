@@ -47,8 +47,8 @@ Geometry geometry_of(const Scenario& scenario) {
     const auto flat = static_cast<std::int32_t>(geometry.flat_sizes.size());
     geometry.flat_sizes.push_back(buffer.size);
     for (const layout::Bucket& source : buffer.buckets) {
-      OwnerBucket bucket{.flat = flat, .lo = source.lo, .hi = source.hi, .group = buffer.world,
-                         .expert = buffer.key.expert};
+      OwnerBucket bucket{
+          .flat = flat, .lo = source.lo, .hi = source.hi, .group = buffer.world, .expert = buffer.key.expert};
       for (std::int32_t s = source.first_slot; s < source.first_slot + source.slot_count; ++s) {
         const layout::Slot& slot = buffer.slots[static_cast<std::size_t>(s)];
         const Member member{slot.param.value, slot.lo - source.lo, slot.hi - source.lo};

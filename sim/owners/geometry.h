@@ -1,5 +1,5 @@
-// Geometry: where an owner keeps the gradient of each parameter. It turns the shard layout of the scenario's strategy
-// (shard-layouts 2.2, 2.3, 2.5) into flat buffers and the buckets that one collective reduces.
+// Geometry: where an owner keeps the gradient of each parameter. It turns the shard layout of the scenario's
+// strategy (shard-layouts 2.2, 2.3, 2.5) into flat buffers and the buckets that one collective reduces.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct Member {
 
 /// What one collective reduces.
 struct OwnerBucket {
-  std::int32_t flat = 0;  ///< index of its flat buffer
+  std::int32_t flat = 0;        ///< index of its flat buffer
   std::int64_t lo = 0, hi = 0;  ///< range in the flat buffer
   std::int32_t group = 1;       ///< ranks that reduce it together
   bool expert = false;

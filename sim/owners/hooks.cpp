@@ -33,9 +33,13 @@ void fold(Job& job, Owner& owner, std::int32_t parameter, HookAction action, std
   const View destination = owner.acquire(parameter);
   const View gradient = gradient_of_autograd(job, parameter);
   if (action == HookAction::add) {
-    job.build.op(Add{}, job.why(Purpose::fold, parameter), Stream::compute, ranks).on(gradient).on(destination);
+    job.build.op(Add{}, job.why(Purpose::fold, parameter), Stream::compute, ranks)
+        .on(gradient)
+        .on(destination);
   } else {
-    job.build.op(Copy{}, job.why(Purpose::fold, parameter), Stream::compute, ranks).on(gradient).on(destination);
+    job.build.op(Copy{}, job.why(Purpose::fold, parameter), Stream::compute, ranks)
+        .on(gradient)
+        .on(destination);
   }
   for (Rank rank : ranks) {
     job.host(rank, parameter).touched = true;

@@ -1,6 +1,6 @@
-// The owner's post-accumulate hook: what it does with the gradient that autograd holds. The reference hook asks the
-// touched bit of the lease; today's hooks ask grad_added_to_main_grad, which is sticky in DDP and rewritten by every
-// unshard in FSDP (wgrad 3.1, 3.4, 4.2).
+// The owner's post-accumulate hook: what it does with the gradient that autograd holds. The reference hook
+// asks the touched bit of the lease; today's hooks ask grad_added_to_main_grad, which is sticky in DDP and
+// rewritten by every unshard in FSDP (wgrad 3.1, 3.4, 4.2).
 #pragma once
 
 #include "sim/owners/owner.h"

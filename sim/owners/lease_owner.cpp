@@ -1,6 +1,6 @@
-// Megatron-FSDP v1 with sharded gradients (wgrad 3.4, sharded strategies): a bucket's destination is a temporary
-// lease of a recycled slot, reduced in every microbatch and accumulated onto a persistent shard. A lease begins with
-// undefined bytes; ranges that nobody wrote are zero-filled before the reduction.
+// Megatron-FSDP v1 with sharded gradients (wgrad 3.4, sharded strategies): a bucket's destination is a
+// temporary lease of a recycled slot, reduced in every microbatch and accumulated onto a persistent shard. A
+// lease begins with undefined bytes; ranges that nobody wrote are zero-filled before the reduction.
 #include <algorithm>
 
 #include "sim/owners/owner.h"
@@ -24,7 +24,8 @@ class LeaseOwner : public Owner {
           .on(job_.build.whole(master_.back()));
       slot_numel_ = std::max(slot_numel_, bucket.numel());
       plan.buckets.emplace_back();
-      append_placements(bucket, 0, bucket.numel(), {BufferId{-1}, 0, bucket.numel()}, Rank{-1}, plan.buckets.back());
+      append_placements(bucket, 0, bucket.numel(), {BufferId{-1}, 0, bucket.numel()}, Rank{-1},
+                        plan.buckets.back());
       place(bucket, shards_.back());
     }
     leases_.resize(job_.geometry.buckets.size());
@@ -34,7 +35,8 @@ class LeaseOwner : public Owner {
   void begin_step() override {
     if (job_.scenario.zeroing) {
       for (BufferId shard : shards_) {
-        job_.build.op(Fill{0}, job_.why(Purpose::zero), Stream::compute, job_.all_ranks).on(job_.build.whole(shard));
+        job_.build.op(Fill{0}, job_.why(Purpose::zero), Stream::compute, job_.all_ranks)
+            .on(job_.build.whole(shard));
       }
     }
     for (Rank rank : job_.all_ranks) {
@@ -88,8 +90,8 @@ class LeaseOwner : public Owner {
   struct Slot {
     BufferId buffer;
     bool is_open = false;
-    bool is_ordered = true;  // the compute stream runs after its last reader
-    std::int64_t closed = 0; // when, so that slots take turns
+    bool is_ordered = true;   // the compute stream runs after its last reader
+    std::int64_t closed = 0;  // when, so that slots take turns
     EventId released{-1};
   };
   struct Lease {
@@ -109,10 +111,12 @@ class LeaseOwner : public Owner {
 
   void add_slot() {
     const std::string name = "slot." + std::to_string(slots_.size());
-    slots_.push_back({.buffer = job_.allocate(name, BufferRole::lease_slot, job_.scenario.comm, slot_numel_)});
+    slots_.push_back(
+        {.buffer = job_.allocate(name, BufferRole::lease_slot, job_.scenario.comm, slot_numel_)});
   }
 
-  /// The slot that was returned longest ago. The pool grows when every slot is lent, as a tied weight can hold one.
+  /// The slot that was returned longest ago. The pool grows when every slot is lent, as a tied weight can
+  /// hold one.
   std::size_t choose_slot() {
     const auto longest = [&] {
       std::size_t best = slots_.size();
@@ -131,24 +135,23 @@ class LeaseOwner : public Owner {
     Slot& slot = slots_[chosen];
     slot.is_open = true;
     leases_[b].slot = static_cast<std::int32_t>(chosen);
-    if (!slot.is_ordered) job_.build.op(Wait{slot.released}, job_.why(Purpose::none), Stream::compute, job_.all_ranks);
+    if (!slot.is_ordered)
+      job_.build.op(Wait{slot.released}, job_.why(Purpose::none), Stream::compute, job_.all_ranks);
     const View view{slot.buffer, 0, bucket.numel()};
-    job_.build.op(OpenLease{static_cast<std::int32_t>(b)}, job_.why(Purpose::none), Stream::compute, job_.all_ranks).on(view);
+    job_.build
+        .op(OpenLease{static_cast<std::int32_t>(b)}, job_.why(Purpose::none), Stream::compute, job_.all_ranks)
+        .on(view);
     const bool zero_fills = job_.scenario.write_mode == WriteMode::r6;
     if (zero_fills) {
       job_.order(Stream::compute, reduction_stream(), job_.all_ranks);
       job_.build.op(Fill{0}, job_.why(Purpose::zero), reduction_stream(), job_.all_ranks).on(view);
       job_.order(reduction_stream(), Stream::compute, job_.all_ranks);
     }
-    for (const Member& member : bucket.members) {
-      for (Rank rank : job_.all_ranks) {
-        job_.host(rank, member.parameter).touched = false;
-        job_.host(rank, member.parameter).known_zero = zero_fills;
-      }
-    }
+    forget_touches(bucket, zero_fills);
   }
 
-  /// All contributions of the bucket are in its lease: zero-fill the rest, reduce, accumulate, return the slot.
+  /// All contributions of the bucket are in its lease: zero-fill the rest, reduce, accumulate, return the
+  /// slot.
   void complete(std::size_t b) {
     const OwnerBucket& bucket = job_.geometry.buckets[b];
     if (leases_[b].slot < 0) open(b);
@@ -162,12 +165,24 @@ class LeaseOwner : public Owner {
     // Without zeroing, the first reduced gradient of a step replaces what the shard held.
     const bool adds = accumulated_[b];
     accumulated_[b] = true;
-    if (adds) job_.build.op(Add{}, job_.why(Purpose::accumulate), stream, ranks);
-    else job_.build.op(Copy{}, job_.why(Purpose::accumulate), stream, ranks);
+    if (adds)
+      job_.build.op(Add{}, job_.why(Purpose::accumulate), stream, ranks);
+    else
+      job_.build.op(Copy{}, job_.why(Purpose::accumulate), stream, ranks);
     job_.build.on_each([&](std::int32_t i) { return views.slice(i); }).on(job_.build.whole(shards_[b]));
     job_.build.op(CloseLease{}, job_.why(Purpose::none), stream, ranks).on(views.whole);
     release(slot, stream, ranks);
     leases_[b].completed = true;
+    forget_touches(bucket, false);
+  }
+
+  void forget_touches(const OwnerBucket& bucket, bool known_zero) {
+    for (const Member& member : bucket.members) {
+      for (Rank rank : job_.all_ranks) {
+        job_.host(rank, member.parameter).touched = false;
+        job_.host(rank, member.parameter).known_zero = known_zero;
+      }
+    }
   }
 
   void release(Slot& slot, Stream stream, std::span<const Rank> ranks) {
@@ -199,7 +214,8 @@ class LeaseOwner : public Owner {
       host.added = false;
       host.overwrite = true;
     }
-    if (lowered) job_.build.op(Flag{false}, job_.why(Purpose::none, parameter), Stream::compute, job_.all_ranks);
+    if (lowered)
+      job_.build.op(Flag{false}, job_.why(Purpose::none, parameter), Stream::compute, job_.all_ranks);
   }
 
   void place(const OwnerBucket& bucket, BufferId shard) {
@@ -223,6 +239,8 @@ class LeaseOwner : public Owner {
 
 }  // namespace
 
-std::unique_ptr<Owner> make_lease_owner(Job& job) { return std::make_unique<LeaseOwner>(job); }
+std::unique_ptr<Owner> make_lease_owner(Job& job) {
+  return std::make_unique<LeaseOwner>(job);
+}
 
 }  // namespace shardcheck

@@ -1,6 +1,6 @@
-// Owner: who keeps the gradient buffers of a job (wgrad 3). The planner tells it what happens in the training loop;
-// it appends the ops that follow. persistent_owner.cpp has the strategies that keep one buffer for the whole step,
-// lease_owner.cpp those that lend a temporary one for each backward.
+// Owner: who keeps the gradient buffers of a job (wgrad 3). The planner tells it what happens in the training
+// loop; it appends the ops that follow. persistent_owner.cpp has the strategies that keep one buffer for the
+// whole step, lease_owner.cpp those that lend a temporary one for each backward.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,8 @@ class Owner {
   virtual void begin_step() = 0;
   /// The parameters of this FSDP unit are gathered, for forward or backward; today's owners set flags here.
   virtual void unshard(std::int32_t unit) = 0;
-  /// The destination of the parameter's gradient, the same view on every rank; opens a lease where there is none.
+  /// The destination of the parameter's gradient, the same view on every rank; opens a lease where there is
+  /// none.
   virtual View acquire(std::int32_t parameter) = 0;
   /// All uses of the parameter in this backward, on all ranks, have been handled by the hook.
   virtual void parameter_done(std::int32_t parameter) = 0;

@@ -1,6 +1,6 @@
-// Owners that keep one gradient buffer for the whole step: Megatron DDP, DDP with the distributed optimizer, and
-// Megatron-FSDP v1 without gradient sharding (wgrad 3.1, 3.2 and 3.4, persistent strategies). Microbatches are added
-// locally; each bucket is reduced once, in the last one.
+// Owners that keep one gradient buffer for the whole step: Megatron DDP, DDP with the distributed optimizer,
+// and Megatron-FSDP v1 without gradient sharding (wgrad 3.1, 3.2 and 3.4, persistent strategies).
+// Microbatches are added locally; each bucket is reduced once, in the last one.
 #include <algorithm>
 
 #include "sim/owners/owner.h"
@@ -23,8 +23,10 @@ class PersistentOwner : public Owner {
     }
     for (const OwnerBucket& bucket : job_.geometry.buckets) {
       const std::int64_t owned = shards_gradient(s.strategy) ? bucket.slice() : bucket.numel();
-      const BufferId master = job_.allocate("master." + std::to_string(master_.size()), BufferRole::master, DType::f32, owned);
-      job_.build.op(Fill{0}, job_.why(Purpose::setup), Stream::compute, job_.all_ranks).on(job_.build.whole(master));
+      const BufferId master =
+          job_.allocate("master." + std::to_string(master_.size()), BufferRole::master, DType::f32, owned);
+      job_.build.op(Fill{0}, job_.why(Purpose::setup), Stream::compute, job_.all_ranks)
+          .on(job_.build.whole(master));
       master_.push_back(master);
       place(bucket);
     }
@@ -37,7 +39,9 @@ class PersistentOwner : public Owner {
     const Scenario& s = job_.scenario;
     const bool zeroes = s.zeroing && s.write_mode != WriteMode::r4;
     for (BufferId main : main_) {
-      if (zeroes) job_.build.op(Fill{0}, job_.why(Purpose::zero), Stream::compute, job_.all_ranks).on(job_.build.whole(main));
+      if (zeroes)
+        job_.build.op(Fill{0}, job_.why(Purpose::zero), Stream::compute, job_.all_ranks)
+            .on(job_.build.whole(main));
     }
     for (Rank rank : job_.all_ranks) {
       for (std::size_t p = 0; p < s.parameters.size(); ++p) {
@@ -64,7 +68,8 @@ class PersistentOwner : public Owner {
         job_.host(rank, parameter).added = false;
         job_.host(rank, parameter).overwrite = false;
       }
-      if (lowered) job_.build.op(Flag{false}, job_.why(Purpose::none, parameter), Stream::compute, job_.all_ranks);
+      if (lowered)
+        job_.build.op(Flag{false}, job_.why(Purpose::none, parameter), Stream::compute, job_.all_ranks);
     }
   }
 
@@ -84,7 +89,8 @@ class PersistentOwner : public Owner {
   }
 
   void end_backward(bool) override {
-    for (std::size_t b = 0; b < remaining_.size(); ++b) remaining_[b] = std::ssize(job_.geometry.buckets[b].members);
+    for (std::size_t b = 0; b < remaining_.size(); ++b)
+      remaining_[b] = std::ssize(job_.geometry.buckets[b].members);
   }
 
   void finish() override {
@@ -138,13 +144,16 @@ class PersistentOwner : public Owner {
     const View whole{main_[flat], bucket.lo, bucket.numel()};
     append_placements(bucket, 0, bucket.numel(), whole, Rank{-1}, plan.placements);
     if (is_staged()) {
-      append_placements(bucket, 0, bucket.numel(), {staging_[flat], bucket.lo, bucket.numel()}, Rank{-1}, plan.placements);
+      append_placements(bucket, 0, bucket.numel(), {staging_[flat], bucket.lo, bucket.numel()}, Rank{-1},
+                        plan.placements);
     }
     const auto ranks = job_.reduction_ranks(bucket.expert);
     for (std::size_t i = 0; i < ranks.size(); ++i) {
       const BucketViews views{bucket, whole};
-      const View own = shards_gradient(job_.scenario.strategy) ? views.slice(static_cast<std::int32_t>(i)) : whole;
-      append_placements(bucket, own.offset - bucket.lo, own.offset - bucket.lo + own.numel, own, ranks[i], plan.owned);
+      const View own =
+          shards_gradient(job_.scenario.strategy) ? views.slice(static_cast<std::int32_t>(i)) : whole;
+      append_placements(bucket, own.offset - bucket.lo, own.offset - bucket.lo + own.numel, own, ranks[i],
+                        plan.owned);
     }
   }
 
@@ -157,6 +166,8 @@ class PersistentOwner : public Owner {
 
 }  // namespace
 
-std::unique_ptr<Owner> make_persistent_owner(Job& job) { return std::make_unique<PersistentOwner>(job); }
+std::unique_ptr<Owner> make_persistent_owner(Job& job) {
+  return std::make_unique<PersistentOwner>(job);
+}
 
 }  // namespace shardcheck

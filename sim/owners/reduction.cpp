@@ -71,7 +71,9 @@ void append_placements(const OwnerBucket& bucket, std::int64_t lo, std::int64_t 
   for (const Member& member : bucket.members) {
     const std::int64_t from = std::max(lo, member.lo), to = std::min(hi, member.hi);
     if (from >= to) continue;
-    placements.push_back({ParamId{member.parameter}, rank, {view.buffer, view.offset + from - lo, to - from},
+    placements.push_back({ParamId{member.parameter},
+                          rank,
+                          {view.buffer, view.offset + from - lo, to - from},
                           from - member.lo});
   }
 }

@@ -1,5 +1,5 @@
-// What both kinds of owner do around a collective: the scale of the loss, the reduction itself, and the hand-over to
-// the consumer.
+// What both kinds of owner do around a collective: the scale of the loss, the reduction itself, and the
+// hand-over to the consumer.
 #pragma once
 
 #include "sim/planner/job.h"

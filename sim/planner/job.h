@@ -1,6 +1,6 @@
-// Job: the simulated training job while it is being planned. It holds the plan under construction and the host state
-// that today's frameworks keep as attributes on parameter objects; owners and producers read and change both.
-// Next: sim/owners/owner.h, sim/producers/producer.h, sim/planner/planner.cpp.
+// Job: the simulated training job while it is being planned. It holds the plan under construction and the
+// host state that today's frameworks keep as attributes on parameter objects; owners and producers read and
+// change both. Next: sim/owners/owner.h, sim/producers/producer.h, sim/planner/planner.cpp.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@ namespace shardcheck {
 
 /// Host state of one parameter on one rank.
 struct HostState {
-  bool added = false;       ///< grad_added_to_main_grad
-  bool overwrite = false;   ///< overwrite_main_grad, set by an unshard
-  bool touched = false;     ///< this lease, or this step of a persistent destination, has a contribution
-  bool known_zero = false;  ///< zeroed, and nothing written since
-  bool armed = false;       ///< is_first_microbatch is still True for the next call
-  std::int32_t real = 0;    ///< real gradients that autograd holds for the hook
-  std::int32_t dummies = 0; ///< placeholders among them
+  bool added = false;        ///< grad_added_to_main_grad
+  bool overwrite = false;    ///< overwrite_main_grad, set by an unshard
+  bool touched = false;      ///< this lease, or this step of a persistent destination, has a contribution
+  bool known_zero = false;   ///< zeroed, and nothing written since
+  bool armed = false;        ///< is_first_microbatch is still True for the next call
+  std::int32_t real = 0;     ///< real gradients that autograd holds for the hook
+  std::int32_t dummies = 0;  ///< placeholders among them
 };
 
 class Job {
@@ -40,9 +40,12 @@ class Job {
     return host_[static_cast<std::size_t>(rank.value) * scenario.parameters.size() +
                  static_cast<std::size_t>(parameter)];
   }
-  const ScenarioParameter& parameter(std::int32_t p) const { return scenario.parameters[static_cast<std::size_t>(p)]; }
+  const ScenarioParameter& parameter(std::int32_t p) const {
+    return scenario.parameters[static_cast<std::size_t>(p)];
+  }
   const OwnerBucket& bucket_of(std::int32_t parameter) const {
-    return geometry.buckets[static_cast<std::size_t>(geometry.bucket_of[static_cast<std::size_t>(parameter)])];
+    return geometry
+        .buckets[static_cast<std::size_t>(geometry.bucket_of[static_cast<std::size_t>(parameter)])];
   }
   /// True when the parameter has fused and unfused uses, so that a placeholder meets a real gradient.
   bool is_mixed(std::int32_t parameter) const { return mixed_[static_cast<std::size_t>(parameter)]; }
@@ -54,7 +57,8 @@ class Job {
   /// All ranks, the members of each reduction group next to each other.
   std::span<const Rank> reduction_ranks(bool expert) const { return expert ? expert_ranks_ : all_ranks; }
 
-  /// Calls emit(key, ranks) for each group of `ranks` with equal key(rank), keys in order of first appearance.
+  /// Calls emit(key, ranks) for each group of `ranks` with equal key(rank), keys in order of first
+  /// appearance.
   template <class Key, class Emit>
   void each_group(std::span<const Rank> ranks, Key key, Emit emit) const {
     std::vector<Rank> rest(ranks.begin(), ranks.end()), group, others;
@@ -68,7 +72,8 @@ class Job {
     }
   }
 
-  /// An order between two streams: what `before` has been given so far happens before what `after` is given next.
+  /// An order between two streams: what `before` has been given so far happens before what `after` is given
+  /// next.
   void order(Stream before, Stream after, std::span<const Rank> ranks);
 
   /// Allocates a buffer on all ranks.

@@ -1,5 +1,5 @@
-// Planned: a plan together with what an executor must know of the scenario behind it. Made by sim/planner/planner.h,
-// run by sim/executor/executor.h.
+// Planned: a plan together with what an executor must know of the scenario behind it. Made by
+// sim/planner/planner.h, run by sim/executor/executor.h.
 #pragma once
 
 #include <vector>
@@ -17,8 +17,8 @@ struct InputSlot {
 struct Planned {
   Plan plan;
   std::vector<InputSlot> inputs;
-  OpIndex setup_end;             ///< inputs are written after the ops before this one
-  std::vector<OpIndex> finishes; ///< a step: the op after its last Finish, when gradients may be read
+  OpIndex setup_end;              ///< inputs are written after the ops before this one
+  std::vector<OpIndex> finishes;  ///< a step: the op after its last Finish, when gradients may be read
 };
 
 }  // namespace shardcheck

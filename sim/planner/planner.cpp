@@ -53,8 +53,10 @@ class Loop {
       unshard_once(*site, gathered);
       producers_.backward(*site, *owner_);
       if (site->use > 0) continue;  // autograd calls the hook once, after the last use on the way back
-      if (delayed || is_hook_postponed(job_, site->parameter)) waiting.push_back(site->parameter);
-      else hook(site->parameter);
+      if (delayed || is_hook_postponed(job_, site->parameter))
+        waiting.push_back(site->parameter);
+      else
+        hook(site->parameter);
     }
     producers_.drain(*owner_);
     for (std::int32_t parameter : waiting) hook(parameter);
@@ -77,18 +79,24 @@ class Loop {
     std::vector<std::int32_t> seen(scenario_.parameters.size());
     for (std::size_t i = 0; i < scenario_.uses.size(); ++i) {
       const ScenarioUse& use = scenario_.uses[i];
-      UseSite site{static_cast<std::int32_t>(i), use.parameter, seen[static_cast<std::size_t>(use.parameter)]++,
-                   use.producer, {}};
+      UseSite site{static_cast<std::int32_t>(i),
+                   use.parameter,
+                   seen[static_cast<std::size_t>(use.parameter)]++,
+                   use.producer,
+                   {}};
       if (!job_.parameter(use.parameter).trainable) continue;
       for (Rank rank : job_.all_ranks) {
-        if (is_used(scenario_, use.parameter, job_.step, rank.value, job_.microbatch)) site.ranks.push_back(rank);
+        if (is_used(scenario_, use.parameter, job_.step, rank.value, job_.microbatch))
+          site.ranks.push_back(rank);
       }
       sites.push_back(std::move(site));
     }
     return sites;
   }
 
-  void mark(Action action) { job_.build.op(action, job_.why(Purpose::none), Stream::compute, job_.all_ranks); }
+  void mark(Action action) {
+    job_.build.op(action, job_.why(Purpose::none), Stream::compute, job_.all_ranks);
+  }
 
   const Scenario& scenario_;
   Job job_;
@@ -98,6 +106,8 @@ class Loop {
 
 }  // namespace
 
-Planned plan_of(const Scenario& scenario) { return Loop(scenario).run(); }
+Planned plan_of(const Scenario& scenario) {
+  return Loop(scenario).run();
+}
 
 }  // namespace shardcheck

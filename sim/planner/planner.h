@@ -1,5 +1,5 @@
-// The planner: the training loop of a scenario, written out as a plan. Host decisions are taken here, once, with the
-// state that the real frameworks keep; what remains is data.
+// The planner: the training loop of a scenario, written out as a plan. Host decisions are taken here, once,
+// with the state that the real frameworks keep; what remains is data.
 #pragma once
 
 #include "sim/planner/planned.h"

@@ -4,11 +4,13 @@ namespace shardcheck {
 namespace {
 
 /// The correct predicate (wgrad 4.3): on zeros it adds, which is the only answer that survives capture (6.5).
-Beta first_touch(const HostState& host) { return {host.touched || host.known_zero, BetaRule::first_touch}; }
+Beta first_touch(const HostState& host) {
+  return {host.touched || host.known_zero, BetaRule::first_touch};
+}
 
 Beta te_module(const HostState& host, FirstMicrobatch driver, Captured captured) {
-  if (host.overwrite) return {false, BetaRule::strategy_flag};                    // M3
-  if (driver == FirstMicrobatch::none) return {true, BetaRule::strategy_flag};    // M4
+  if (host.overwrite) return {false, BetaRule::strategy_flag};                  // M3
+  if (driver == FirstMicrobatch::none) return {true, BetaRule::strategy_flag};  // M4
   const BetaRule rule = driver == FirstMicrobatch::index ? BetaRule::microbatch_index : BetaRule::call_order;
   return {!captured.first_microbatch, rule};  // M5, M6
 }

@@ -1,5 +1,6 @@
-// Producers: what a use of a parameter appends to the plan in backward (wgrad 4.1). fused.cpp writes main_grad itself
-// and hands a placeholder to autograd; unfused.cpp returns a real gradient for the owner's hook.
+// Producers: what a use of a parameter appends to the plan in backward (wgrad 4.1). fused.cpp writes
+// main_grad itself and hands a placeholder to autograd; unfused.cpp returns a real gradient for the owner's
+// hook.
 #pragma once
 
 #include "sim/owners/owner.h"
@@ -7,8 +8,8 @@
 
 namespace shardcheck {
 
-/// One use in one backward: its position in scenario.uses, its number among the uses of its parameter, and the ranks
-/// that have it.
+/// One use in one backward: its position in scenario.uses, its number among the uses of its parameter, and
+/// the ranks that have it.
 struct UseSite {
   std::int32_t position = 0;
   std::int32_t parameter = 0;

@@ -1,5 +1,5 @@
-// The unfused producer: a fresh gradient in the parameter's type, summed by autograd for the owner's hook; and the
-// placeholder that a fused use of the same parameter hands to autograd beside it.
+// The unfused producer: a fresh gradient in the parameter's type, summed by autograd for the owner's hook;
+// and the placeholder that a fused use of the same parameter hands to autograd beside it.
 #include <algorithm>
 
 #include "core/assert.h"
@@ -9,25 +9,32 @@
 namespace shardcheck {
 namespace {
 
-std::string autograd_name(const Job& job, std::int32_t parameter) { return job.parameter(parameter).name + ".grad"; }
+std::string autograd_name(const Job& job, std::int32_t parameter) {
+  return job.parameter(parameter).name + ".grad";
+}
 
 /// One placeholder is cached for each shape and type and shared by all layers.
 std::string placeholder_name(const ScenarioParameter& p) {
-  return "placeholder." + std::string(name_of(p.dtype)) + "." + std::to_string(p.rows()) + "x" + std::to_string(p.columns());
+  return "placeholder." + std::string(name_of(p.dtype)) + "." + std::to_string(p.rows()) + "x" +
+         std::to_string(p.columns());
 }
 
 View find(const Plan& plan, const std::string& name) {
-  const auto found = std::find_if(plan.buffers.begin(), plan.buffers.end(), [&](const Buffer& b) { return b.name == name; });
+  const auto found =
+      std::find_if(plan.buffers.begin(), plan.buffers.end(), [&](const Buffer& b) { return b.name == name; });
   SC_ASSERT(found != plan.buffers.end(), "a buffer that setup did not allocate");
   return {BufferId{static_cast<std::int32_t>(found - plan.buffers.begin())}, 0, found->numel};
 }
 
 bool exists(const Plan& plan, const std::string& name) {
-  return std::any_of(plan.buffers.begin(), plan.buffers.end(), [&](const Buffer& b) { return b.name == name; });
+  return std::any_of(plan.buffers.begin(), plan.buffers.end(),
+                     [&](const Buffer& b) { return b.name == name; });
 }
 
 /// Operands begin at multiples of 16 bytes, as a GPU's GEMM wants them.
-std::int64_t aligned(std::int64_t numel, DType type) { return round_up(numel, 16 / bytes_of(type)); }
+std::int64_t aligned(std::int64_t numel, DType type) {
+  return round_up(numel, 16 / bytes_of(type));
+}
 
 }  // namespace
 
@@ -63,7 +70,8 @@ void Producers::setup() {
   for (int type = 0; type < 3; ++type) {
     if (next[type] == 0) continue;
     const auto dtype = static_cast<DType>(type);
-    inputs[type] = job_.allocate("inputs." + std::string(name_of(dtype)), BufferRole::inputs, dtype, next[type]);
+    inputs[type] =
+        job_.allocate("inputs." + std::string(name_of(dtype)), BufferRole::inputs, dtype, next[type]);
   }
   for (InputSlot& slot : job_.planned.inputs) {
     slot.x.buffer = slot.dy.buffer = inputs[slot.x.buffer.value];
@@ -122,7 +130,8 @@ void add_placeholder(Job& job, std::int32_t parameter, std::span<const Rank> ran
   job.build.op(Undefine{}, why, Stream::compute, ranks).on(placeholder);
   if (job.is_mixed(parameter)) job.build.op(Fill{0}, why, Stream::compute, ranks).on(placeholder);
   if (host.real > 0) {
-    for (std::int32_t i = 0; i < host.dummies; ++i) job.build.op(Add{}, why, Stream::compute, ranks).on(placeholder).on(held);
+    for (std::int32_t i = 0; i < host.dummies; ++i)
+      job.build.op(Add{}, why, Stream::compute, ranks).on(placeholder).on(held);
   } else {
     job.build.op(Copy{}, why, Stream::compute, ranks).on(placeholder).on(held);
   }

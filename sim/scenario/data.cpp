@@ -55,7 +55,8 @@ std::int64_t ScenarioData::count_of(std::int32_t parameter) const {
 std::int64_t ScenarioData::index_of(const ContributionKey& key) const {
   const OfParameter& p = of(key.parameter);
   const std::int64_t peer = key.rank / p.stride;
-  return ((static_cast<std::int64_t>(key.step) * p.domain + peer) * scenario_.microbatches + key.microbatch) * p.uses +
+  return ((static_cast<std::int64_t>(key.step) * p.domain + peer) * scenario_.microbatches + key.microbatch) *
+             p.uses +
          key.use;
 }
 
@@ -77,7 +78,8 @@ void ScenarioData::operands(const ContributionKey& key, std::int64_t tokens, std
   if (scenario_.data == DataMode::provenance) return provenance(key, x, dy);
   integers(key, x, dy);
   // A bias sees dy alone: its x is a column of ones.
-  if (scenario_.parameters[static_cast<std::size_t>(key.parameter)].shape.size() < 2) std::fill(x.begin(), x.end(), 1.0f);
+  if (scenario_.parameters[static_cast<std::size_t>(key.parameter)].shape.size() < 2)
+    std::fill(x.begin(), x.end(), 1.0f);
 }
 
 void ScenarioData::provenance(const ContributionKey& key, std::span<float> x, std::span<float> dy) const {
@@ -95,14 +97,16 @@ void ScenarioData::provenance(const ContributionKey& key, std::span<float> x, st
   const auto digit = static_cast<std::int32_t>(index / coding->lanes);
   for (std::int64_t i = index % coding->lanes; i < length; i += coding->lanes) {
     const LaneDigit at = lane_digit(*coding, i);
-    lanes[static_cast<std::size_t>(i)] = at.sign * std::ldexp(1.0f, 2 * ((digit + at.shift) % coding->digits));
+    lanes[static_cast<std::size_t>(i)] =
+        at.sign * std::ldexp(1.0f, 2 * ((digit + at.shift) % coding->digits));
   }
   for (std::int64_t i = 0; i < width; ++i) cross[static_cast<std::size_t>(i)] = cross_sign(i);
 }
 
 void ScenarioData::integers(const ContributionKey& key, std::span<float> x, std::span<float> dy) const {
-  const auto stream = 2 * (static_cast<std::uint64_t>(key.parameter) << 40 |
-                           static_cast<std::uint64_t>(index_of(key)) << 8 | static_cast<std::uint64_t>(key.rank & 0xFF));
+  const auto stream =
+      2 * (static_cast<std::uint64_t>(key.parameter) << 40 | static_cast<std::uint64_t>(index_of(key)) << 8 |
+           static_cast<std::uint64_t>(key.rank & 0xFF));
   fill_integers(x, scenario_.seed, stream);
   fill_integers(dy, scenario_.seed, stream + 1);
 }

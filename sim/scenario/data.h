@@ -1,6 +1,7 @@
-// The numbers of a scenario: the activations x and output gradients dy of every contribution, as a pure function of
-// the scenario and the contribution's key, so that planner-driven execution and oracle ask the same question
-// independently. Provenance data carry powers of four that can be decoded (core/contract/provenance.h).
+// The numbers of a scenario: the activations x and output gradients dy of every contribution, as a pure
+// function of the scenario and the contribution's key, so that planner-driven execution and oracle ask the
+// same question independently. Provenance data carry powers of four that can be decoded
+// (core/contract/provenance.h).
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,8 @@
 
 namespace shardcheck {
 
-/// One use of a parameter in one microbatch on one rank. `use` counts the uses of this parameter, in forward order.
+/// One use of a parameter in one microbatch on one rank. `use` counts the uses of this parameter, in forward
+/// order.
 struct ContributionKey {
   std::int32_t parameter = 0, step = 0, rank = 0, microbatch = 0, use = 0;
 };
@@ -25,8 +27,10 @@ class ScenarioData {
   std::int32_t uses_of(std::int32_t parameter) const { return of(parameter).uses; }
   const std::optional<ProvenanceCoding>& coding(std::int32_t parameter) const { return of(parameter).coding; }
 
-  /// Fills x (tokens x columns) and dy (tokens x rows), row-major; exactly representable in the parameter's type.
-  void operands(const ContributionKey& key, std::int64_t tokens, std::span<float> x, std::span<float> dy) const;
+  /// Fills x (tokens x columns) and dy (tokens x rows), row-major; exactly representable in the parameter's
+  /// type.
+  void operands(const ContributionKey& key, std::int64_t tokens, std::span<float> x,
+                std::span<float> dy) const;
 
   /// Position of the contribution among all those of its parameter in its reduction domain, over all steps.
   std::int64_t index_of(const ContributionKey& key) const;
@@ -42,7 +46,9 @@ class ScenarioData {
     std::int32_t stride = 1;  // between two ranks of it
     std::optional<ProvenanceCoding> coding;
   };
-  const OfParameter& of(std::int32_t parameter) const { return parameters_[static_cast<std::size_t>(parameter)]; }
+  const OfParameter& of(std::int32_t parameter) const {
+    return parameters_[static_cast<std::size_t>(parameter)];
+  }
   void provenance(const ContributionKey& key, std::span<float> x, std::span<float> dy) const;
   void integers(const ContributionKey& key, std::span<float> x, std::span<float> dy) const;
 

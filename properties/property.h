@@ -1,0 +1,48 @@
+// Property: a law of the contract as a plain function over (backend, scenario). RapidCheck, GoogleTest, the
+// command and the exhaustive mode all run the same functions. Next: properties/runner.h runs them.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/backend.h"
+#include "core/contract/finding.h"
+#include "sim/scenario/scenario.h"
+
+namespace shardcheck {
+
+/// The kind of scenario that a property wants to see more of; the generator leans that way.
+enum class Focus : std::uint8_t {
+  any,
+  leases,      ///< owners that lend temporary destinations
+  persistent,  ///< owners that keep one buffer
+  silence,     ///< parameters without a use, for a microbatch or a whole step
+  empty_microbatches,
+  frozen,
+  mixed_uses,     ///< fused and unfused uses of one parameter
+  today,          ///< today's flags and hooks, where they are sound
+  repeated_uses,  ///< tied or repeated weights
+  group_of_one,   ///< reduction groups of size one
+  scaling,        ///< loss modes, scale placements, odd group sizes
+  overlap,        ///< reductions in backward, few slots
+};
+
+struct Property {
+  std::string_view id;        ///< "legal-beta"
+  std::string_view sentence;  ///< what holds
+  std::vector<std::string_view> clauses;
+  Focus focus = Focus::any;
+  /// All breaches that the scenario shows on the backend; empty when the law holds.
+  std::vector<Finding> (*check)(Backend& backend, const Scenario& scenario) = nullptr;
+};
+
+std::span<const Property> properties();
+
+/// Null when there is none of that id.
+const Property* find_property(std::string_view id);
+
+/// The first property that claims the clause, or null.
+const Property* property_of_clause(std::string_view clause);
+
+}  // namespace shardcheck
