@@ -8,6 +8,13 @@
 namespace shardcheck::layout {
 namespace {
 
+TEST(GapPacking, AFragmentInAGap) {  // table 3.4(a)
+  const PackedTensor tensors[] = {{20}, {12}, {3}};
+  const GapPacking packing = pack_into_gaps(tensors, 12, FragmentOrder::as_given);
+  EXPECT_EQ(packing.offsets, (Numbers{0, 24, 20}));
+  EXPECT_EQ(packing.end, 36);
+}
+
 TEST(GapPacking, AConjugateTakesTheEndOfTheChunk) {
   const PackedTensor tensors[] = {{12}, {16}, {16}, {2}, {6}};
   const GapPacking packing = pack_into_gaps(tensors, 12, FragmentOrder::as_given);

@@ -13,12 +13,14 @@ Buffer only(const std::vector<std::vector<std::int64_t>>& shapes, std::int32_t w
   return megatron_fsdp_v1(of_shapes(shapes), {.world = world}).buffers.at(0);
 }
 
+// Table (a) shows step 4 alone, in registration order (see gap_packing_test.cpp); step 3 walks the wider row
+// first.
 TEST(MegatronFsdpV1, A_AFragmentInAGap) {
   const Buffer buffer = only({{5, 4}, {2, 6}, {3}}, 2);
   EXPECT_EQ(buffer.chunk, 12);
-  EXPECT_EQ(offsets(buffer, 3), (Numbers{0, 24, 20}));
+  EXPECT_EQ(offsets(buffer, 3), (Numbers{12, 0, 32}));
   EXPECT_EQ(buffer.size, 48);
-  EXPECT_EQ(spelled_ranks(buffer), (Strings{"P0[0:20]@0 P2[0:3]@20", "P1[0:12]@0"}));
+  EXPECT_EQ(spelled_ranks(buffer), (Strings{"P1[0:12]@0 P0[0:12]@12", "P0[12:20]@0 P2[0:3]@8"}));
 }
 
 TEST(MegatronFsdpV1, B_AConjugate) {
