@@ -51,18 +51,19 @@ void with_element(DType type, Visit visit) {
   }
 }
 
-/// `nearest`, which is `exact` rounded to nearest in a type of `Bits`, moved to the neighbour with an odd
-/// last bit where it is inexact and even. Rounding to odd keeps the information that something was cut off,
-/// so that a second rounding to nearest, in a type with at least two bits less, gives what a single one would
-/// have given (Boldo and Melquiond 2008). `error` has the sign of exact - nearest and is 0 when that is 0.
-template <class Bits, class Float>
-Float to_odd(Float nearest, Float error) {
-  const Bits bits = std::bit_cast<Bits>(nearest);
-  const bool stays = error == 0 || (bits & 1) != 0 || !std::isfinite(nearest);
-  if (stays) return nearest;
-  const bool outward =
-      (error > 0) == (nearest > 0);  // an inexact result that is 0 does not occur in our uses
-  return std::bit_cast<Float>(outward ? bits + 1 : bits - 1);
+/// `nearest`, which is some exact number rounded to fp32, moved to the neighbour with an odd last bit where
+/// it is inexact and even. Rounding to odd keeps the information that something was cut off, so that a second
+/// rounding to nearest, in a type with at least two bits less, gives what a single one would have given
+/// (Boldo and Melquiond 2008). `error` has the sign of exact - nearest and is 0 when that is 0. In integers,
+/// so that loops vectorise.
+inline float to_odd(float nearest, float error) {
+  const auto bits = std::bit_cast<std::uint32_t>(nearest), error_bits = std::bit_cast<std::uint32_t>(error);
+  const auto is_exact = static_cast<std::uint32_t>((error_bits << 1) == 0);
+  const auto is_special = static_cast<std::uint32_t>((bits & 0x7F800000u) == 0x7F800000u);
+  const std::uint32_t moves = ~(bits | is_exact | is_special) & 1u;
+  // Codes are sign and magnitude: + 1 goes away from zero, - 1 back.
+  const std::uint32_t goes_back = (bits ^ error_bits) >> 31;
+  return std::bit_cast<float>(bits + moves - ((moves & goes_back) << 1));
 }
 
 /// A double rounded once to E: to fp32 by rounding to odd, which keeps at least 24 - 11 = 13 bits to spare,
@@ -70,10 +71,12 @@ Float to_odd(Float nearest, Float error) {
 template <Narrow E>
 typename E::Stored narrow_once(double exact) {
   const auto nearest = static_cast<float>(exact);
-  if (nearest == 0) return E::narrow(nearest);  // |exact| <= 2^-150, far below half of E's smallest subnormal
   const double error = exact - static_cast<double>(nearest);  // exact: both are doubles within one fp32 ulp
-  return E::narrow(
-      to_odd<std::uint32_t>(nearest, error == 0 ? 0.0f : std::copysign(1.0f, static_cast<float>(error))));
+  // The error may be too small for fp32; its sign and whether it is zero are not.
+  const auto error_bits = std::bit_cast<std::uint64_t>(error);
+  const auto sign = static_cast<std::uint32_t>(error_bits >> 32) & 0x80000000u;
+  const auto is_inexact = static_cast<std::uint32_t>((error_bits << 1) != 0);
+  return E::narrow(to_odd(nearest, std::bit_cast<float>(sign | is_inexact)));
 }
 
 /// True when `factor` times any E is exact in fp32, so that narrowing it is the only rounding: the
@@ -83,8 +86,7 @@ template <Narrow E>
 bool product_is_exact_in_f32(float factor) {
   if (factor == 0 || !std::isfinite(factor)) return true;
   int exponent = 0;
-  const float fraction =
-      std::frexp(factor, &exponent);  // factor = fraction * 2^exponent, 0.5 <= |fraction| < 1
+  const float fraction = std::frexp(factor, &exponent);  // in [0.5, 1), times 2^exponent
   const auto significand = static_cast<std::int32_t>(std::ldexp(fraction, 24));
   const int trailing_zeros = std::countr_zero(static_cast<std::uint32_t>(significand));
   const int last_bit = exponent - 24 + trailing_zeros;

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "backends/cpu/element.h"
+#include "backends/cpu/rounded.h"
 #include "core/assert.h"
 #include "core/numerics/gemm.h"
 
@@ -30,27 +31,6 @@ const float* as_f32(const Range& range, std::vector<float>& storage) {
   return storage.data();
 }
 
-struct OuterProduct {
-  const float* dy;
-  const float* x;
-  std::int64_t rows, columns;
-};
-
-/// One fused multiply-add an element is the exact sum rounded once. An exact sum that is zero is +0 whatever
-/// the signs of its terms; the +0 added to the start sees to that, because +0 + -0 = +0. NaN becomes the
-/// canonical one.
-template <bool kAccumulate>
-void outer_product(const OuterProduct& p, float* __restrict destination) {
-  for (std::int64_t row = 0; row < p.rows; ++row) {
-    const float dy = p.dy[row];
-    float* __restrict to = destination + row * p.columns;
-    for (std::int64_t column = 0; column < p.columns; ++column) {
-      const float sum = std::fma(dy, p.x[column], kAccumulate ? to[column] + 0.0f : 0.0f);
-      to[column] = sum == sum ? sum : std::numeric_limits<float>::quiet_NaN();
-    }
-  }
-}
-
 /// Where the bits of some numbers lie: each is a multiple of 2^lowest and below 2^above. Zeros have no bits.
 struct Exponents {
   int lowest = 4000, above = -4000;
@@ -70,6 +50,101 @@ Exponents exponents_of(const double* values, std::int64_t count) {
     found.lowest = std::min(found.lowest, field - 1075 + (fraction == 0 ? 52 : std::countr_zero(fraction)));
   }
   return found;
+}
+
+struct OuterProduct {
+  const float* dy;
+  const float* x;
+  std::int64_t rows, columns;
+};
+
+/// Calls element(dy, x, place of the result) for every element of the product.
+template <class Stored, class Element>
+void for_each_element(const OuterProduct& p, Stored* __restrict destination, Element element) {
+  for (std::int64_t row = 0; row < p.rows; ++row) {
+    const float dy = p.dy[row];
+    Stored* __restrict to = destination + row * p.columns;
+    for (std::int64_t column = 0; column < p.columns; ++column) element(dy, p.x[column], to[column]);
+  }
+}
+
+/// What wgrad() writes for a NaN.
+float canonical(float value) {
+  return value == value ? value : std::numeric_limits<float>::quiet_NaN();
+}
+
+/// Narrowing makes a NaN canonical by itself.
+template <class E>
+typename E::Stored canonical_code(typename E::Stored stored) {
+  if constexpr (Narrow<E>) {
+    return stored;
+  } else {
+    return canonical(stored);
+  }
+}
+
+// In both ways a sum that is exactly zero is +0 whatever the signs of its terms: the +0 sees to that, because
+// +0 + -0 = +0.
+
+/// The exact sum of a product and the start value, rounded once to fp32, is a fused multiply-add.
+void fused_outer_product(const OuterProduct& p, float* destination, bool accumulate) {
+  if (accumulate) {
+    for_each_element(p, destination,
+                     [](float dy, float x, float& to) { to = canonical(std::fma(dy, x, to + 0.0f)); });
+  } else {
+    for_each_element(p, destination,
+                     [](float dy, float x, float& to) { to = canonical(std::fma(dy, x, 0.0f)); });
+  }
+}
+
+/// How an outer product ends in its destination.
+enum class Ending { overwrite, add_exact_product, add_rounded_product };
+
+/// For products that are exact in fp32, in a destination of type E: rounded to E, or added to what is there
+/// with or without a rounding to E before.
+template <class E>
+void separate_outer_product(const OuterProduct& p, typename E::Stored* destination, Ending ending) {
+  using Stored = typename E::Stored;
+  const auto product = [](float dy, float x) { return dy * x + 0.0f; };
+  switch (ending) {
+    case Ending::overwrite:
+      return for_each_element(p, destination, [=](float dy, float x, Stored& to) {
+        to = canonical_code<E>(E::narrow(product(dy, x)));
+      });
+    case Ending::add_exact_product:
+      return for_each_element(p, destination, [=](float dy, float x, Stored& to) {
+        to = canonical_code<E>(rounded_sum<E, F32>(E::widen(to), product(dy, x)));
+      });
+    case Ending::add_rounded_product:
+      return for_each_element(p, destination, [=](float dy, float x, Stored& to) {
+        const float rounded = E::widen(E::narrow(product(dy, x)));
+        to = canonical_code<E>(rounded_sum<E, E>(E::widen(to), rounded));
+      });
+  }
+}
+
+/// The smallest magnitude that is not zero, or infinity.
+float smallest_magnitude(const float* values, std::int64_t count) {
+  std::uint32_t smallest = 0x7F800000u;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::uint32_t magnitude = std::bit_cast<std::uint32_t>(values[i]) & 0x7FFFFFFFu;
+    smallest = std::min(smallest, magnitude == 0 ? 0x7F800000u : magnitude);
+  }
+  return std::bit_cast<float>(smallest);
+}
+
+/// Whether every product of two 16-bit numbers a and b is exact in fp32. They have 11 significant bits at
+/// most, so only products near fp32's last place can lose some: a is a multiple of 2^(e(a)-10), and |a b| >=
+/// 2^-127 means e(a) + e(b) >= -128, so a b is a multiple of 2^-148. At 2^128 or more everybody gives
+/// infinity.
+bool products_are_exact(const OuterProduct& p) {
+  return double{smallest_magnitude(p.dy, p.rows)} * double{smallest_magnitude(p.x, p.columns)} >= 0x1p-127;
+}
+
+/// Whether the accumulator keeps a product that is exact in fp32 and has 2 * 10 fraction bits at most; a
+/// promotion would add it to zero.
+bool keeps_products(const Accumulator& accumulator) {
+  return accumulator.alignment_bits >= 20 && accumulator.kept_bits >= 23;
 }
 
 /// The range in double, in `storage`.
@@ -103,23 +178,26 @@ std::span<const std::byte> bytes(const Range& range) {
 
 }  // namespace
 
-/// One token, fp32 output and exact sums: no more than a multiply-add an element.
+/// One token: no more than a multiply and an add an element, in fp32.
 bool GemmUnit::run_outer_product(const Gemm& gemm, const GemmRanges& ranges) {
-#ifdef __FMA__
-  const bool applies = gemm.tokens == 1 && profile_.summation == Summation::exact &&
-                       ranges.destination.dtype == DType::f32 && is_float(ranges.dy.dtype);
-  if (!applies) return false;
+  const Range& destination = ranges.destination;
+  if (gemm.tokens != 1 || !is_float(ranges.dy.dtype) || !is_float(destination.dtype)) return false;
+  const bool exact = profile_.summation == Summation::exact;
   const OuterProduct product{as_f32(ranges.dy, dy_f32_), as_f32(ranges.x, x_f32_), gemm.rows, gemm.columns};
-  auto* destination = reinterpret_cast<float*>(ranges.destination.data);
-  if (gemm.accumulate) {
-    outer_product<true>(product, destination);
-  } else {
-    outer_product<false>(product, destination);
+  if (exact && destination.dtype == DType::f32) {
+    fused_outer_product(product, reinterpret_cast<float*>(destination.data), gemm.accumulate);
+    return true;
   }
+  if (ranges.dy.dtype == DType::f32 || !products_are_exact(product)) return false;
+  if (!exact && !keeps_products(profile_.sixteen_bit)) return false;
+  const bool rounds_product = profile_.narrow_accumulation == NarrowAccumulation::round_product_then_sum;
+  const Ending adding = rounds_product ? Ending::add_rounded_product : Ending::add_exact_product;
+  with_element(destination.dtype, [&](auto e) {
+    using E = decltype(e);
+    separate_outer_product<E>(product, reinterpret_cast<typename E::Stored*>(destination.data),
+                              gemm.accumulate ? adding : Ending::overwrite);
+  });
   return true;
-#else
-  return false;  // std::fma would be a call into the library, slower than wgrad()
-#endif
 }
 
 /// Exact sums of numbers that are close enough in magnitude for double, such as integers and what provenance
@@ -167,7 +245,7 @@ void GemmUnit::run(const Gemm& gemm, const GemmRanges& ranges) {
   SC_ASSERT(!ranges.destination.overlaps(ranges.dy) && !ranges.destination.overlaps(ranges.x),
             "a GEMM writes into its own operand");
   if (gemm.tokens > 0 && run_outer_product(gemm, ranges)) return;
-  if (gemm.tokens > 1 && run_in_double(gemm, ranges)) return;
+  if (gemm.tokens > 0 && run_in_double(gemm, ranges)) return;
   wgrad(profile_, ranges.dy.dtype, bytes(ranges.dy), bytes(ranges.x), gemm.tokens, gemm.rows, gemm.columns,
         gemm.accumulate, ranges.destination.dtype,
         {ranges.destination.data, static_cast<std::size_t>(ranges.destination.bytes())});

@@ -13,33 +13,34 @@ namespace shardcheck::cpu {
 ///
 /// D = fp32: the fp32 addition is the rounding.
 ///
-/// D = S = bf16 or fp16 (p = 8 or 11 bits): fp32 (P = 24) and then D, which is two roundings, yet equal to
-/// one, because P > 2p. Let s = a + b, |a| >= |b|, 2^e <= |s| < 2^(e+1) and u = 2^(e-p+1) the ulp of D at s.
-/// The roundings can only disagree with one when fp32 gives a midpoint m of D (an odd multiple of u/2)
-/// although s != m; then 0 < |s - m| <= 2^(e-P). As |a| >= 2^(e-1), a and m are multiples of u/2, so s - m =
-/// k u/2 + b for an integer k.
-///   k = 0: a = m. But |a| >= 2^e would make a a multiple of u, which m is not, and |a| < 2^e <= |s| would
-///   need
-///          |b| >= u/2 > 2^(e-P). Contradiction.
-///   k != 0: |b| >= u/2 - 2^(e-P) > u/4, so b is a multiple of 2^(e-2p), and so is s - m (u/2 is one too);
-///   being
-///          non-zero, |s - m| >= 2^(e-2p) > 2^(e-P). Contradiction.
-/// Subnormal sums are multiples of D's smallest number and exact in both types; the overflow threshold of D
-/// is a midpoint in the sense above.
+/// D = S = bf16 or fp16 (p = 8 or 11 bits): fp32 (P = 24 bits), then D. Two roundings, yet equal to one
+/// because P > 2p. Let s = a + b with |a| >= |b|, 2^e <= |s| < 2^(e+1), and u = 2^(e-p+1) the ulp of D at s.
+/// Two roundings differ from one only when fp32 gives a midpoint m of D, an odd multiple of u/2, although s
+/// != m; then 0 < |s - m| <= 2^(e-P). As |a| >= 2^(e-1), a is a multiple of u/2 like m, so s - m = k u/2 + b
+/// for an integer k.
+/// - k = 0, a = m: with |a| >= 2^e, a would be a multiple of u, which m is not. With |a| < 2^e <= |s|, |a| is
+/// at most
+///   2^e - u/2, so |b| >= u/2; but |b| = |s - m| <= 2^(e-P) < u/2.
+/// - k != 0: |b| >= u/2 - 2^(e-P) > u/4, so b is a multiple of 2^(e-2p), as u/2 is, and so is s - m. Not
+/// being zero,
+///   it is at least 2^(e-2p) > 2^(e-P).
+/// Both contradict. Subnormal sums are multiples of D's smallest number and exact in both types; the overflow
+/// threshold of D is a midpoint in the sense above.
 ///
 /// Otherwise (fp32 or the other 16-bit type into a 16-bit type) b may be a hair that decides a tie, so the
-/// sum is rounded to odd in double first. The terms are below 2^128, so Knuth's two-sum cannot overflow and
-/// its error is exact.
+/// fp32 sum is rounded to odd. Its error is exact (Dekker: the larger term is subtracted first, and nothing
+/// overflows unless the sum does, which is an infinity of D as well).
 template <class D, class S>
 typename D::Stored rounded_sum(float a, float b) {
   if constexpr (std::is_same_v<D, F32> || std::is_same_v<D, S>) {
     return D::narrow(a + b);
   } else {
-    const double x = a, y = b;
-    const double sum = x + y;
-    const double y_part = sum - x;
-    const double error = (x - (sum - y_part)) + (y - y_part);
-    return narrow_once<D>(to_odd<std::uint64_t>(sum, error));
+    const float sum = a + b;
+    const std::uint32_t a_bits = std::bit_cast<std::uint32_t>(a), b_bits = std::bit_cast<std::uint32_t>(b);
+    const bool a_is_larger = (a_bits << 1) >= (b_bits << 1);
+    const float larger = std::bit_cast<float>(a_is_larger ? a_bits : b_bits);
+    const float smaller = std::bit_cast<float>(a_is_larger ? b_bits : a_bits);
+    return D::narrow(to_odd(sum, smaller - (sum - larger)));
   }
 }
 
