@@ -1,5 +1,6 @@
 // The absence of the CUDA backend. SHARDCHECK_NO_CUDA_REASON comes from CMakeLists.txt beside this file.
 #include "backends/cuda/cuda_backend.h"
+#include "backends/cuda/doctor.h"
 #include "core/error.h"
 
 namespace shardcheck {
@@ -10,6 +11,22 @@ std::string cuda_missing() {
 
 std::unique_ptr<Backend> make_cuda_backend(const BackendOptions&) {
   throw Error(ErrorKind::machine_cannot, "cuda: " + cuda_missing());
+}
+
+std::unique_ptr<Backend> make_cuda_backend(const CudaOptions&) {
+  throw Error(ErrorKind::machine_cannot, "cuda: " + cuda_missing());
+}
+
+std::vector<std::string> gemm_algorithms(const Backend&) {
+  return {};
+}
+
+std::vector<std::string> cuda_doctor() {
+  return {"cuda: " + cuda_missing()};
+}
+
+ArithmeticConfirmation confirm_arithmetic() {
+  return {false, {"cuda: " + cuda_missing()}};
 }
 
 }  // namespace shardcheck

@@ -1,0 +1,74 @@
+// Weight gradients by cuBLASLt, one call a rank. No workspace and no reduction scheme, so that K is never split: then
+// the profile `hopper` says what the bits are (tensor-core 1). Algorithms are chosen once a shape and recorded.
+#pragma once
+
+#include <cublasLt.h>
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "backends/cuda/own_gemm.h"
+
+namespace shardcheck::gpu {
+
+/// All that cuBLASLt's choice depends on here; addresses are multiples of 16.
+struct GemmShape {
+  int device;
+  long long tokens, rows, columns;
+  GemmTypes types;
+  bool accumulate;
+};
+bool operator<(const GemmShape& a, const GemmShape& b);
+
+/// "wgrad 4096 x 4096, 8192 tokens, bf16 -> f32, beta 1".
+std::string describe(const GemmShape& shape);
+
+/// What cuBLASLt chose.
+struct GemmAlgorithm {
+  int id = 0, tile = 0, stages = 0, split_k = 0, reduction_scheme = 0;
+};
+std::string describe(const GemmAlgorithm& algorithm);
+
+class LibraryGemm {
+ public:
+  /// The algorithm for the shape, or nothing when cuBLASLt offers none that leaves K whole. The current device must be
+  /// shape.device.
+  std::optional<GemmAlgorithm> algorithm_for(const GemmShape& shape);
+
+  /// Enqueues the product of every rank of the table. Requires an algorithm for the shape.
+  void launch(const GemmShape& shape, const GemmTable& table, cudaStream_t stream);
+
+ private:
+  template <class Handle, cublasStatus_t (*destroy)(Handle)>
+  struct Destroy {
+    void operator()(Handle handle) const { destroy(handle); }
+  };
+  template <class Handle, cublasStatus_t (*destroy)(Handle)>
+  using Owned = std::unique_ptr<std::remove_pointer_t<Handle>, Destroy<Handle, destroy>>;
+  using Library = Owned<cublasLtHandle_t, cublasLtDestroy>;
+  using Operation = Owned<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy>;
+  using Layout = Owned<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy>;
+  using Preference = Owned<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy>;
+
+  /// A call but for its addresses. D^T (columns x rows, column-major) = x^T dy: A = x as it lies, B = dy transposed.
+  struct Prepared {
+    Operation operation;
+    Layout x, dy, destination;
+    cublasLtMatmulAlgo_t algorithm{};
+    std::optional<GemmAlgorithm> chosen;
+  };
+
+  cublasLtHandle_t library_on(int device);
+  const Prepared& prepared(const GemmShape& shape);
+  void choose(const GemmShape& shape, Prepared& call);
+  static Layout layout(DType type, long long rows, long long columns);
+
+  std::map<int, Library> libraries_;
+  std::map<GemmShape, Prepared> prepared_;
+};
+
+}  // namespace shardcheck::gpu

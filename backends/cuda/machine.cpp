@@ -1,0 +1,124 @@
+#include "backends/cuda/machine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/error.h"
+
+namespace shardcheck::gpu {
+namespace {
+
+std::size_t index(Stream stream) {
+  return static_cast<std::size_t>(stream);
+}
+
+cudaDeviceProp properties_of(int device) {
+  cudaDeviceProp properties{};
+  SC_CHECK(cudaGetDeviceProperties(&properties, device));
+  return properties;
+}
+
+}  // namespace
+
+Gpu::Gpu(int device, StreamUse use, Communicators& communicators)
+    : device_(device), communicators_(communicators), pool_(device) {
+  SC_CHECK(cudaSetDevice(device));
+  streams_[index(Stream::compute)] = make_stream();
+  if (use == StreamUse::as_planned) streams_[index(Stream::reduce)] = make_stream();
+  to_compute_ = make_event();
+  to_reduce_ = make_event();
+}
+
+Gpu::~Gpu() {
+  // Nobody is left to hear of a failure.
+  cudaSetDevice(device_);
+  cudaDeviceSynchronize();
+}
+
+cudaStream_t Gpu::stream_of(Stream stream) const {
+  return separate() ? streams_[index(stream)].get() : streams_[index(Stream::compute)].get();
+}
+
+/// The event is recorded before the first op that follows the host work, whatever its stream, so that the reduce
+/// stream waits for the host work alone and not for later ops of the compute stream.
+cudaStream_t Gpu::begin_op(Stream stream) {
+  SC_CHECK(cudaSetDevice(device_));
+  if (!separate()) return stream_of(stream);
+  if (host_work_is_last_) {
+    SC_CHECK(cudaEventRecord(to_reduce_.get(), stream_of(Stream::compute)));
+    host_work_is_last_ = false;
+    reduce_must_wait_ = true;
+  }
+  if (stream == Stream::reduce) {
+    if (reduce_must_wait_) {
+      SC_CHECK(cudaStreamWaitEvent(stream_of(Stream::reduce), to_reduce_.get(), 0));
+      reduce_must_wait_ = false;
+    }
+    reduce_has_ops_ = true;
+  }
+  return stream_of(stream);
+}
+
+cudaStream_t Gpu::begin_host_work() {
+  SC_CHECK(cudaSetDevice(device_));
+  if (reduce_has_ops_) {
+    SC_CHECK(cudaEventRecord(to_compute_.get(), stream_of(Stream::reduce)));
+    SC_CHECK(cudaStreamWaitEvent(stream_of(Stream::compute), to_compute_.get(), 0));
+    reduce_has_ops_ = false;
+  }
+  host_work_is_last_ = true;
+  return stream_of(Stream::compute);
+}
+
+void Gpu::await() {
+  SC_CHECK(cudaSetDevice(device_));
+  communicators_.await(stream_of(Stream::compute));
+  if (separate()) communicators_.await(stream_of(Stream::reduce));
+  reduce_has_ops_ = host_work_is_last_ = reduce_must_wait_ = false;
+}
+
+std::byte* Gpu::scratch(Stream stream, std::int64_t bytes) {
+  Block& block = scratch_[separate() ? index(stream) : 0];
+  if (block.bytes < bytes) {
+    await();
+    pool_.release(block);
+    block = {};
+    block = pool_.acquire(bytes);
+  }
+  return block.data;
+}
+
+Machine::Machine(const CudaOptions& options) : options_(options), communicators_(options.comm_timeout) {
+  int present = 0;
+  SC_CHECK(cudaGetDeviceCount(&present));
+  const int wanted = options.gpus == 0 ? present : options.gpus;
+  if (present == 0 || wanted > present) {
+    throw Error(ErrorKind::machine_cannot, fmt::format("cuda: {} GPUs are asked for and {} are present",
+                                                       std::max(wanted, 1), present));
+  }
+  for (int device = 0; device < wanted; ++device) {
+    gpus_.push_back(std::make_unique<Gpu>(device, options.streams, communicators_));
+  }
+}
+
+void Machine::await() {
+  for (const auto& gpu : gpus_) gpu->await();
+}
+
+std::string Machine::describe() const {
+  const cudaDeviceProp first = properties_of(gpus_.front()->device());
+  int driver = 0;
+  SC_CHECK(cudaDriverGetVersion(&driver));
+  return fmt::format("{} x {} (compute capability {}.{}), driver for CUDA {}.{}", gpus_.size(), first.name,
+                     first.major, first.minor, driver / 1000, driver % 1000 / 10);
+}
+
+bool Machine::is_hopper() const {
+  return std::all_of(gpus_.begin(), gpus_.end(), [](const auto& gpu) {
+    const cudaDeviceProp properties = properties_of(gpu->device());
+    return properties.major == 9 && properties.minor == 0;
+  });
+}
+
+}  // namespace shardcheck::gpu

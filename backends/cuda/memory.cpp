@@ -1,0 +1,96 @@
+#include "backends/cuda/memory.h"
+
+#include <algorithm>
+
+#include "core/assert.h"
+#include "core/integers.h"
+
+namespace shardcheck::gpu {
+namespace {
+
+/// What the widest access of a kernel and cuBLASLt's fastest algorithms want.
+constexpr std::int64_t kPartAlignment = 256;
+
+/// A block of more than this many times the need goes back to the pool, when it is large.
+constexpr std::int64_t kTooRoomy = 4;
+constexpr std::int64_t kLarge = std::int64_t{64} << 20;
+
+std::size_t index(Rank rank) {
+  return static_cast<std::size_t>(rank.value);
+}
+std::size_t index(BufferId id) {
+  return static_cast<std::size_t>(id.value);
+}
+
+}  // namespace
+
+void Memory::start(const Plan& plan) {
+  const auto known = std::min(slabs_.size(), plan.buffers.size());
+  for (std::size_t id = 0; id < known; ++id) {
+    if (plan.buffers[id].role == BufferRole::inputs) continue;
+    for (Part& part : slabs_[id].parts) part.alive &= part.written_in == executions_;
+  }
+}
+
+/// Storage of at least `bytes` for the slab on one GPU; what it held is lost.
+void Memory::make_room(Slab& slab, int gpu, std::int64_t bytes) {
+  Block& block = slab.blocks[static_cast<std::size_t>(gpu)];
+  const bool too_roomy = block.bytes > kLarge && block.bytes / kTooRoomy > bytes;
+  if (block.bytes >= bytes && !too_roomy) return;
+  if (block.data != nullptr) {
+    machine_.await();  // work in flight may use the block
+    machine_.gpu(gpu).pool().release(block);
+    block = {};
+  }
+  if (bytes > 0) block = machine_.gpu(gpu).pool().acquire(bytes);
+}
+
+/// The slab of `id` in the size that `plan` asks for. A slab of another size dies on all ranks.
+Memory::Slab& Memory::shaped(const Plan& plan, BufferId id) {
+  if (slabs_.size() < plan.buffers.size()) slabs_.resize(plan.buffers.size());
+  Slab& slab = slabs_[index(id)];
+  const Buffer& buffer = plan.buffer(id);
+  const std::int64_t bytes = buffer.numel * bytes_of(buffer.dtype);
+  const auto ranks = static_cast<std::size_t>(plan.ranks);
+  if (slab.bytes == bytes && slab.parts.size() == ranks) return slab;
+  slab.bytes = bytes;
+  slab.pitch = round_up(bytes, kPartAlignment);
+  slab.parts.assign(ranks, Part{});
+  slab.blocks.resize(static_cast<std::size_t>(machine_.gpus()));
+  const Fold fold = fold_of(plan);
+  for (int gpu = 0; gpu < machine_.gpus(); ++gpu) make_room(slab, gpu, slab.pitch * fold.ranks_on(gpu));
+  return slab;
+}
+
+void Memory::allocate(const Plan& plan, Rank rank, BufferId id) {
+  SC_ASSERT(rank.value >= 0 && rank.value < plan.ranks, "the plan has no such rank");
+  shaped(plan, id).parts[index(rank)].alive = true;
+}
+
+bool Memory::allocate_for_write(const Plan& plan, Rank rank, BufferId id) {
+  SC_ASSERT(rank.value >= 0 && rank.value < plan.ranks, "the plan has no such rank");
+  Part& part = shaped(plan, id).parts[index(rank)];
+  const bool is_new = !part.alive;
+  part = {true, executions_};
+  return is_new;
+}
+
+Range Memory::at(const Plan& plan, Rank rank, View view) {
+  SC_ASSERT(index(view.buffer) < slabs_.size(), "a buffer is used before its Allocate");
+  SC_ASSERT(index(view.buffer) < plan.buffers.size(), "the plan has no such buffer");
+  const Slab& slab = slabs_[index(view.buffer)];
+  const Buffer& buffer = plan.buffer(view.buffer);
+  const int size = bytes_of(buffer.dtype);
+  SC_ASSERT(
+      index(rank) < slab.parts.size() && slab.parts[index(rank)].alive && slab.bytes == buffer.numel * size,
+      "a buffer is used before its Allocate");
+  SC_ASSERT(view.offset >= 0 && view.numel >= 0 && view.numel <= buffer.numel - view.offset,
+            "a view leaves its buffer");
+  const Fold fold = fold_of(plan);
+  const int gpu = fold.gpu_of(rank);
+  std::byte* const slab_begin = slab.blocks[static_cast<std::size_t>(gpu)].data;
+  std::byte* const part = slab_begin + (rank.value - fold.first_rank_of(gpu)) * slab.pitch;
+  return {part + view.offset * size, buffer.dtype, view.numel, gpu};
+}
+
+}  // namespace shardcheck::gpu

@@ -1,0 +1,68 @@
+// Memory: the buffers of all virtual ranks. On each GPU a buffer is one slab with a part for each of the GPU's ranks at
+// a constant distance, so that a local op on all of them is one launch. Slabs keep their storage when a later plan
+// allocates the same id again. The rules of life and death are those of backends/cpu/memory.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "backends/cuda/fold_order.h"
+#include "backends/cuda/machine.h"
+#include "core/plan/plan.h"
+
+namespace shardcheck::gpu {
+
+/// A view of one rank's buffer, found in the memory of a GPU.
+struct Range {
+  std::byte* data = nullptr;
+  DType dtype = DType::f32;
+  std::int64_t numel = 0;
+  int gpu = 0;  ///< index in the machine
+
+  std::int64_t bytes() const { return numel * bytes_of(dtype); }
+  bool overlaps(const Range& other) const {
+    return gpu == other.gpu && data < other.data + other.bytes() && other.data < data + bytes();
+  }
+};
+
+class Memory {
+ public:
+  explicit Memory(Machine& machine) : machine_(machine) {}
+
+  /// A plan starts at op 0. What earlier plans left is dead, but for inputs and for what was written since.
+  void start(const Plan& plan);
+  /// An execution has ended; later writes belong to what comes next.
+  void finish() { ++executions_; }
+
+  /// The buffer comes into being on `rank`. The caller fills it with poison.
+  void allocate(const Plan& plan, Rank rank, BufferId id);
+  /// The same for a buffer that does not exist there, and true; nothing and false for one that does. For writes
+  /// before op 0.
+  bool allocate_for_write(const Plan& plan, Rank rank, BufferId id);
+
+  /// The place of `view` on `rank`. Asserts that the buffer exists there and that the view lies in it.
+  Range at(const Plan& plan, Rank rank, View view);
+
+  Fold fold_of(const Plan& plan) const { return {plan.ranks, machine_.gpus()}; }
+
+ private:
+  struct Part {
+    bool alive = false;
+    std::int64_t written_in = -1;  ///< the value of executions_ at the last write
+  };
+  struct Slab {
+    std::vector<Block> blocks;           ///< one a GPU
+    std::vector<Part> parts;             ///< one a rank
+    std::int64_t bytes = 0, pitch = 0;  ///< of one rank; from a rank to the next
+  };
+
+  Slab& shaped(const Plan& plan, BufferId id);
+  void make_room(Slab& slab, int gpu, std::int64_t bytes);
+
+  Machine& machine_;
+  std::vector<Slab> slabs_;
+  std::int64_t executions_ = 0;
+};
+
+}  // namespace shardcheck::gpu
