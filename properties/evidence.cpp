@@ -9,9 +9,14 @@
 namespace shardcheck {
 
 Evidence examine(Backend& backend, const Scenario& scenario, Poison poison) {
-  Evidence evidence{.planned = plan_of(scenario)};
-  evidence.planned.plan.poison = poison;
-  apply_fault(evidence.planned, scenario);
+  Planned planned = plan_of(scenario);
+  planned.plan.poison = poison;
+  apply_fault(planned, scenario);
+  return examine(backend, scenario, std::move(planned));
+}
+
+Evidence examine(Backend& backend, const Scenario& scenario, Planned planned) {
+  Evidence evidence{.planned = std::move(planned)};
   evidence.findings = judge(evidence.planned.plan);
   const ScenarioData data(scenario);
   ValueChecker checker(scenario, data, evidence.planned);

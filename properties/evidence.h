@@ -22,4 +22,7 @@ struct Evidence {
 /// Runs the scenario on `backend`, undefined bytes filled with `poison`.
 Evidence examine(Backend& backend, const Scenario& scenario, Poison poison);
 
+/// The same for a plan that a property has changed; it is run as it is.
+Evidence examine(Backend& backend, const Scenario& scenario, Planned planned);
+
 }  // namespace shardcheck

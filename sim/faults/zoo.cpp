@@ -2,16 +2,27 @@
 
 #include <algorithm>
 
+#include "sim/faults/kinds.h"
+
 namespace shardcheck {
 
-std::span<const Fault> zoo() {
-  return {};
+const std::vector<Fault>& zoo() {
+  static const std::vector<Fault> all = [] {
+    std::vector<Fault> faults;
+    add_beta_faults(faults);
+    add_hook_faults(faults);
+    add_lease_faults(faults);
+    add_reduction_faults(faults);
+    add_scale_faults(faults);
+    std::sort(faults.begin(), faults.end(), [](const Fault& a, const Fault& b) { return a.id < b.id; });
+    return faults;
+  }();
+  return all;
 }
 
 const Fault* find_fault(std::string_view id) {
-  const auto all = zoo();
-  const auto found = std::find_if(all.begin(), all.end(), [&](const Fault& f) { return f.id == id; });
-  return found == all.end() ? nullptr : &*found;
+  const auto found = std::find_if(zoo().begin(), zoo().end(), [&](const Fault& f) { return f.id == id; });
+  return found == zoo().end() ? nullptr : &*found;
 }
 
 bool apply_fault(Planned& planned, const Scenario& scenario) {

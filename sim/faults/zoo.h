@@ -1,9 +1,10 @@
-// The zoo: known bugs of this field as small rewrites of a plan. A scenario that names one in its field
-// `fault` is planned, rewritten and judged like any other; the clause in the entry must catch it.
+// The zoo: known bugs of this field as small rewrites of a correct plan. A scenario that names one in its field
+// `fault` is planned, rewritten and judged like any other; the clause of the entry must catch it. One file a kind of
+// bug: beta_faults.cpp, hook_faults.cpp, lease_faults.cpp, reduction_faults.cpp, scale_faults.cpp.
 #pragma once
 
-#include <span>
 #include <string_view>
+#include <vector>
 
 #include "sim/planner/planned.h"
 #include "sim/scenario/scenario.h"
@@ -11,7 +12,7 @@
 namespace shardcheck {
 
 struct Fault {
-  std::string_view id;        ///< of wgrad 7 ("B-21")
+  std::string_view id;        ///< of wgrad 7 ("B-21"); "M-..." is a mutation of ours without a public report
   std::string_view source;    ///< the public report, and the entry of known-faults it belongs to
   std::string_view sentence;  ///< what breaks
   std::string_view clause;    ///< the clause that must catch it
@@ -21,7 +22,8 @@ struct Fault {
   bool (*rewrite)(Planned& planned, const Scenario& scenario);
 };
 
-std::span<const Fault> zoo();
+/// All faults, by id.
+const std::vector<Fault>& zoo();
 
 /// Null when there is none of that id.
 const Fault* find_fault(std::string_view id);

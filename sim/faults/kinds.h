@@ -1,0 +1,17 @@
+// The lists that sim/faults/zoo.cpp joins, one a kind of bug.
+#pragma once
+
+#include <vector>
+
+#include "sim/faults/edit.h"
+#include "sim/faults/zoo.h"
+
+namespace shardcheck {
+
+void add_beta_faults(std::vector<Fault>& zoo);
+void add_hook_faults(std::vector<Fault>& zoo);
+void add_lease_faults(std::vector<Fault>& zoo);
+void add_reduction_faults(std::vector<Fault>& zoo);
+void add_scale_faults(std::vector<Fault>& zoo);
+
+}  // namespace shardcheck

@@ -1,0 +1,70 @@
+// What faults need of a scenario, as small changes to a valid one. The result is validated again by who draws it.
+#pragma once
+
+#include <algorithm>
+
+#include "sim/scenario/scenario.h"
+
+namespace shardcheck::prepare {
+
+/// A protocol that is right for every scenario, so that only the fault can be wrong.
+inline void reference(Scenario& s) {
+  if (!has_reference_hooks(s.write_mode)) s.write_mode = WriteMode::r5;
+  s.first_microbatch = FirstMicrobatch::none;
+}
+inline void persistent(Scenario& s) {
+  reference(s);
+  if (has_leases(s.strategy)) s.strategy = s.slots % 2 ? Strategy::fsdp_optim : Strategy::megatron_ddp_zero1;
+}
+inline void leases(Scenario& s) {
+  reference(s);
+  if (!has_leases(s.strategy)) s.strategy = s.slots % 2 ? Strategy::fsdp_optim_grads : Strategy::fsdp_optim_grads_params;
+}
+inline void two_microbatches(Scenario& s) { s.microbatches = std::max(s.microbatches, 2); }
+inline void two_steps(Scenario& s) { s.steps = std::max(s.steps, 2); }
+inline void two_ranks(Scenario& s) {
+  if (s.ranks >= 2) return;
+  s.ranks = 2;
+  s.expert_parallel = 1;
+}
+/// The first parameter is a trainable matrix.
+inline void matrix(Scenario& s) {
+  ScenarioParameter& p = s.parameters.front();
+  p.trainable = true;
+  if (p.shape.size() < 2 || p.numel() == 0) p.shape = {2, 12};
+}
+inline void used(Scenario& s) {
+  std::erase_if(s.silent, [](const Silence& silence) { return silence.parameter == 0; });
+  std::erase_if(s.token_counts, [](const TokenCount& count) { return count.tokens == 0; });
+  s.tokens = std::max<std::int64_t>(s.tokens, 1);
+}
+/// The first parameter is a matrix whose uses are these, in forward order.
+inline void uses(Scenario& s, std::initializer_list<Producer> producers) {
+  matrix(s);
+  used(s);
+  std::erase_if(s.uses, [](const ScenarioUse& use) { return use.parameter == 0; });
+  for (Producer producer : producers) s.uses.push_back({0, producer, -1});
+  if (s.write_mode == WriteMode::r7) s.write_mode = WriteMode::r5;
+}
+inline void fused(Scenario& s) { uses(s, {Producer::fused}); }
+
+/// The first parameter is an expert's, reduced over fewer ranks than the dense ones.
+inline void expert(Scenario& s, std::int32_t group) {
+  matrix(s);
+  used(s);
+  if (s.ranks % (2 * group) != 0) s.ranks = 2 * group;
+  s.expert_parallel = s.ranks / group;
+  s.parameters.front().expert = true;
+  if (std::none_of(s.uses.begin(), s.uses.end(), [](const ScenarioUse& use) { return use.parameter == 0; })) {
+    s.uses.push_back({0, Producer::fused, -1});
+  }
+  if (s.write_mode == WriteMode::r7) s.write_mode = WriteMode::r5;
+}
+/// Silences and token counts of ranks and microbatches that are not there any more go.
+inline void repair(Scenario& s) {
+  std::erase_if(s.silent, [&](const Silence& x) { return x.rank >= s.ranks || x.microbatch >= s.microbatches || x.step >= s.steps; });
+  std::erase_if(s.token_counts, [&](const TokenCount& x) { return x.rank >= s.ranks || x.microbatch >= s.microbatches; });
+  if (s.ranks % s.expert_parallel != 0) s.expert_parallel = 1;
+}
+
+}  // namespace shardcheck::prepare
