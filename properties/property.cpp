@@ -1,5 +1,5 @@
-// The table of properties. Most ask what the one examination of a scenario shows; properties/relations.h has those
-// that need a second run or a look between two ops.
+// The table of properties. Most ask what the one examination of a scenario shows; properties/relations.h has
+// those that need a second run or a look between two ops.
 #include "properties/property.h"
 
 #include <algorithm>
@@ -16,33 +16,100 @@ std::vector<Finding> examined(Backend& backend, const Scenario& scenario) {
 
 const std::vector<Property>& table() {
   static const std::vector<Property> properties = {
-      {"final-value", "every consumer reads the scaled sum of all contributions, each once", {"W1", "W2"}, Focus::any, examined},
-      {"poison-independence", "no result depends on undefined bytes", {"W3"}, Focus::leases, poison_independence},
-      {"legal-beta", "every write chooses a beta that the bytes allow", {"W4", "W17", "W35"}, Focus::today, examined},
-      {"first-touch", "beta follows the first touch of a lease, not the order of calls", {"W5"}, Focus::repeated_uses, examined},
-      {"zero-before-accumulate", "a step begins on zeroed or overwritten accumulators", {"W6"}, Focus::persistent, examined},
-      {"silence", "a parameter without a use contributes zero and shows zero", {"W7", "W8"}, Focus::silence, examined},
-      {"empty-gemm", "no tokens: beta = 0 writes zeros, beta = 1 leaves the bits", {"W9"}, Focus::empty_microbatches, empty_gemm},
+      {"final-value",
+       "every consumer reads the scaled sum of all contributions, each once",
+       {"W1", "W2"},
+       Focus::any,
+       examined},
+      {"poison-independence",
+       "no result depends on undefined bytes",
+       {"W3"},
+       Focus::leases,
+       poison_independence},
+      {"legal-beta",
+       "every write chooses a beta that the bytes allow",
+       {"W4", "W17", "W35"},
+       Focus::today,
+       examined},
+      {"first-touch",
+       "beta follows the first touch of a lease, not the order of calls",
+       {"W5"},
+       Focus::repeated_uses,
+       examined},
+      {"zero-before-accumulate",
+       "a step begins on zeroed or overwritten accumulators",
+       {"W6"},
+       Focus::persistent,
+       examined},
+      {"silence",
+       "a parameter without a use contributes zero and shows zero",
+       {"W7", "W8"},
+       Focus::silence,
+       examined},
+      {"empty-gemm",
+       "no tokens: beta = 0 writes zeros, beta = 1 leaves the bits",
+       {"W9"},
+       Focus::empty_microbatches,
+       empty_gemm},
       {"frozen", "a frozen parameter stays out of the protocol", {"W10"}, Focus::frozen, examined},
-      {"flags", "a raised flag is true, and lives from one hook to the next", {"W11", "W12"}, Focus::today, flag_honesty},
-      {"hook-arithmetic", "the hook adds exactly what is not in the destination yet", {"W13"}, Focus::mixed_uses, examined},
-      {"placeholder", "placeholders are zero when they can be added, and alias nothing", {"W14", "W15"}, Focus::mixed_uses, examined},
-      {"lease", "a lease keeps its storage and content until it is reduced", {"W18", "W19", "W33"}, Focus::leases, examined},
-      {"reduce-once", "a bucket is reduced once, after all writes, and read after that", {"W21", "W22", "W23"}, Focus::overlap, examined},
-      {"scale-once", "every contribution carries the same scale, once", {"W24", "W25"}, Focus::scaling, examined},
-      {"accumulate", "the reduced gradient is added once, from other storage", {"W26"}, Focus::group_of_one, examined},
-      {"last-reduction", "every gradient is reduced in its step, and not again", {"W27", "W29"}, Focus::persistent, examined},
-      {"owned-shard", "nothing depends on what a reduce-scatter left stale", {"W28"}, Focus::persistent, owned_shard},
+      {"flags",
+       "a raised flag is true, and lives from one hook to the next",
+       {"W11", "W12"},
+       Focus::today,
+       flag_honesty},
+      {"hook-arithmetic",
+       "the hook adds exactly what is not in the destination yet",
+       {"W13"},
+       Focus::mixed_uses,
+       examined},
+      {"placeholder",
+       "placeholders are zero when they can be added, and alias nothing",
+       {"W14", "W15"},
+       Focus::mixed_uses,
+       examined},
+      {"lease",
+       "a lease keeps its storage and content until it is reduced",
+       {"W18", "W19", "W33"},
+       Focus::leases,
+       examined},
+      {"reduce-once",
+       "a bucket is reduced once, after all writes, and read after that",
+       {"W21", "W22", "W23"},
+       Focus::overlap,
+       examined},
+      {"scale-once",
+       "every contribution carries the same scale, once",
+       {"W24", "W25"},
+       Focus::scaling,
+       examined},
+      {"accumulate",
+       "the reduced gradient is added once, from other storage",
+       {"W26"},
+       Focus::group_of_one,
+       examined},
+      {"last-reduction",
+       "every gradient is reduced in its step, and not again",
+       {"W27", "W29"},
+       Focus::persistent,
+       examined},
+      {"owned-shard",
+       "nothing depends on what a reduce-scatter left stale",
+       {"W28"},
+       Focus::persistent,
+       owned_shard},
   };
   return properties;
 }
 
 }  // namespace
 
-std::span<const Property> properties() { return table(); }
+std::span<const Property> properties() {
+  return table();
+}
 
 const Property* find_property(std::string_view id) {
-  const auto found = std::find_if(table().begin(), table().end(), [&](const Property& p) { return p.id == id; });
+  const auto found =
+      std::find_if(table().begin(), table().end(), [&](const Property& p) { return p.id == id; });
   return found == table().end() ? nullptr : &*found;
 }
 

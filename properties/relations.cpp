@@ -12,7 +12,8 @@
 namespace shardcheck {
 namespace {
 
-Finding of_op(std::string_view clause, std::string_view sentence, const Plan& plan, OpIndex index, Rank rank) {
+Finding of_op(std::string_view clause, std::string_view sentence, const Plan& plan, OpIndex index,
+              Rank rank) {
   Finding finding{.clause = std::string(clause), .sentence = std::string(sentence)};
   name_op(finding, plan, index);
   finding.rank = rank.value;
@@ -24,7 +25,8 @@ Finding of_op(std::string_view clause, std::string_view sentence, const Plan& pl
 
 std::vector<std::byte> bytes_of_view(const Plan& plan, Backend& backend, Rank rank, View view) {
   const DType type = plan.buffer(view.buffer).dtype;
-  std::vector<std::byte> bytes(static_cast<std::size_t>(view.numel) * static_cast<std::size_t>(bytes_of(type)));
+  std::vector<std::byte> bytes(static_cast<std::size_t>(view.numel) *
+                               static_cast<std::size_t>(bytes_of(type)));
   backend.read(plan, rank, view, bytes);
   return bytes;
 }
@@ -35,7 +37,8 @@ bool is_zero(std::span<const std::byte> bytes) {
 
 /// Calls `judge(op, i, before, after)` around every write into a destination that `wanted` picks.
 template <class Wanted, class Judge>
-void watch_writes(const Planned& planned, const Scenario& scenario, Backend& backend, Wanted wanted, Judge judge) {
+void watch_writes(const Planned& planned, const Scenario& scenario, Backend& backend, Wanted wanted,
+                  Judge judge) {
   const Plan& plan = planned.plan;
   std::vector<std::vector<std::byte>> before;
   const auto is_watched = [&](const Op& op) {
@@ -78,9 +81,11 @@ std::vector<Finding> poison_independence(Backend& backend, const Scenario& scena
   Evidence one = examine(backend, scenario, Poison::quiet_nan);
   const Evidence two = examine(backend, scenario, Poison::large);
   if (one.fingerprint != two.fingerprint) {
-    Finding finding{.clause = "W3", .sentence = "what the consumer reads changes with the content of undefined bytes"};
+    Finding finding{.clause = "W3",
+                    .sentence = "what the consumer reads changes with the content of undefined bytes"};
     // The place is where the poisoned run differs from the oracle.
-    const auto place = std::find_if(one.findings.begin(), one.findings.end(), [](const Finding& f) { return f.has_values; });
+    const auto place =
+        std::find_if(one.findings.begin(), one.findings.end(), [](const Finding& f) { return f.has_values; });
     if (place != one.findings.end()) {
       Finding named = *place;
       named.clause = finding.clause;
@@ -99,16 +104,17 @@ std::vector<Finding> empty_gemm(Backend& backend, const Scenario& scenario) {
   const auto is_empty = [&](const Op& op) {
     return tokens_of(scenario, plan.ranks_of(op)[0].value, op.why.microbatch) == 0;
   };
-  watch_writes(planned, scenario, backend, is_empty,
-               [&](OpIndex index, const Op& op, std::size_t i, const auto& before, const auto& after) {
-                 const auto* gemm = std::get_if<Gemm>(&op.action);
-                 const bool accumulates = gemm != nullptr && gemm->accumulate;
-                 if (accumulates ? before == after : is_zero(after)) return;
-                 findings.push_back(of_op("W9",
-                                          accumulates ? "a write of no tokens with beta = 1 changes the destination"
-                                                      : "a write of no tokens with beta = 0 does not leave zeros",
-                                          plan, index, plan.ranks_of(op)[i]));
-               });
+  watch_writes(
+      planned, scenario, backend, is_empty,
+      [&](OpIndex index, const Op& op, std::size_t i, const auto& before, const auto& after) {
+        const auto* gemm = std::get_if<Gemm>(&op.action);
+        const bool accumulates = gemm != nullptr && gemm->accumulate;
+        if (accumulates ? before == after : is_zero(after)) return;
+        findings.push_back(of_op("W9",
+                                 accumulates ? "a write of no tokens with beta = 1 changes the destination"
+                                             : "a write of no tokens with beta = 0 does not leave zeros",
+                                 plan, index, plan.ranks_of(op)[i]));
+      });
   return findings;
 }
 
@@ -122,18 +128,20 @@ std::vector<Finding> flag_honesty(Backend& backend, const Scenario& scenario) {
     const auto* gemm = std::get_if<Gemm>(&op.action);
     return gemm != nullptr && gemm->accumulate && gemm->tokens > 0;
   };
-  watch_writes(planned, scenario, backend, adds,
-               [&](OpIndex index, const Op& op, std::size_t i, const auto& before, const auto& after) {
-                 if (before != after || after.empty()) return;
-                 findings.push_back(of_op("W11", "the flag is raised, but the write did not change the destination",
-                                          plan, index, plan.ranks_of(op)[i]));
-               });
+  watch_writes(
+      planned, scenario, backend, adds,
+      [&](OpIndex index, const Op& op, std::size_t i, const auto& before, const auto& after) {
+        if (before != after || after.empty()) return;
+        findings.push_back(of_op("W11", "the flag is raised, but the write did not change the destination",
+                                 plan, index, plan.ranks_of(op)[i]));
+      });
   return findings;
 }
 
 std::vector<Finding> owned_shard(Backend& backend, const Scenario& scenario) {
   Evidence evidence = examine(backend, scenario, Poison::quiet_nan);
-  if (has_leases(scenario.strategy) || !shards_gradient(scenario.strategy)) return std::move(evidence.findings);
+  if (has_leases(scenario.strategy) || !shards_gradient(scenario.strategy))
+    return std::move(evidence.findings);
   // Poison what the reduce-scatter left to nobody, right before each rank's slice is handed over.
   Planned planned = planned_with_fault(scenario);
   PlanEdit edit(planned);

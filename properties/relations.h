@@ -1,5 +1,5 @@
-// Relations: properties that one examination cannot answer. They run a scenario twice, watch single ops, or change
-// what must not matter.
+// Relations: properties that one examination cannot answer. They run a scenario twice, watch single ops, or
+// change what must not matter.
 #pragma once
 
 #include "properties/property.h"

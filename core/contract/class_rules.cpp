@@ -93,6 +93,7 @@ void ClassRules::apply(OpIndex index, const std::vector<bool>& hook_reported) {
   if (std::holds_alternative<CloseLease>(op.action)) return close_lease(op);
   if (std::holds_alternative<Finish>(op.action)) return finish(op);
   if (std::holds_alternative<Undefine>(op.action)) return undefine(op);
+  if (std::holds_alternative<Allocate>(op.action)) return allocate(op);
   if (std::holds_alternative<BeginStep>(op.action)) return begin_step(op);
   if (const auto* gemm = std::get_if<Gemm>(&op.action)) return write(op, gemm->accumulate, 2, hook_reported);
   if (const auto* s = std::get_if<Scale>(&op.action)) return scale(op, *s);
@@ -169,7 +170,9 @@ void ClassRules::scale(const Op& op, const Scale& scale) {
   const bool finalizes = op.why.purpose == Purpose::divide;
   each_atom(op, 0, [&](const Place& place, Atom& atom) {
     if (!settled(place, atom, "W22")) return;
-    if (atom.content == Content::valid && !finalizes) {
+    if (!state_.is_ordered(place.rank, stream_, atom) && is_parameter(place)) {
+      breach("W21", place, "scales a contribution without waiting for its write");
+    } else if (atom.content == Content::valid && !finalizes) {
       breach("W25", place, "scales a gradient that is already reduced");
     } else if (atom.content == Content::undefined && is_parameter(place)) {
       breach("W7", place, "scales bytes that nobody wrote");
@@ -220,6 +223,14 @@ void ClassRules::undefine(const Op& op) {
       breach("W18", place, "leaves the content of an open lease undefined");
     }
     written(atom, Content::undefined);
+  });
+}
+
+void ClassRules::allocate(const Op& op) {
+  if (!state_.is_tracked(plan_.operand(op, 0)[0].buffer)) return;
+  const bool lent_later = plan_.buffer(plan_.operand(op, 0)[0].buffer).role == BufferRole::lease_slot;
+  each_atom(op, 0, [&](const Place&, Atom& atom) {
+    atom.content = lent_later ? Content::none : Content::undefined;
   });
 }
 

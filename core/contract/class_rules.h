@@ -47,6 +47,7 @@ class ClassRules {
   void finish(const Op& op);
   void consume(const Op& op);
   void undefine(const Op& op);
+  void allocate(const Op& op);
   void begin_step(const Op& op);
 
   const Plan& plan_;

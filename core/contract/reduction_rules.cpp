@@ -129,6 +129,9 @@ void ClassRules::stage(const Op& op) {
       const Place place{ranks[i], plan_.operand(op, 0)[i].buffer, from.first + a};
       Atom& source = state_.at(ranks[i], from.first + a);
       settled(place, source, "W23");
+      if (!state_.is_ordered(ranks[i], stream_, source) && is_parameter(place)) {
+        breach("W21", place, "copies local sums away without waiting for their last write");
+      }
       Atom& target = state_.at(ranks[i], to.first + a);
       const bool lease_open = target.lease_open;
       target = source;

@@ -1,5 +1,5 @@
-// PlanEdit: the few ways in which a fault changes a plan: leave an op out, put one in, give one other views. Indices
-// are those of the original plan until commit().
+// PlanEdit: the few ways in which a fault changes a plan: leave an op out, put one in, give one other views.
+// Indices are those of the original plan until commit().
 #pragma once
 
 #include <functional>
@@ -11,7 +11,8 @@ namespace shardcheck {
 
 class PlanEdit {
  public:
-  explicit PlanEdit(Planned& planned) : planned_(planned), plan_(planned.plan), erased_(planned.plan.ops.size()) {}
+  explicit PlanEdit(Planned& planned)
+      : planned_(planned), plan_(planned.plan), erased_(planned.plan.ops.size()) {}
 
   const Plan& plan() const { return plan_; }
   std::int32_t size() const { return static_cast<std::int32_t>(plan_.ops.size()); }
@@ -28,7 +29,8 @@ class PlanEdit {
   }
 
   /// `op` with other views of its operands, all given rank by rank.
-  Op with_views(Op op, std::int8_t operands, const std::function<View(std::int8_t operand, std::int32_t i)>& view_of);
+  Op with_views(Op op, std::int8_t operands,
+                const std::function<View(std::int8_t operand, std::int32_t i)>& view_of);
   View view(const Op& op, int operand, std::int32_t i = 0) const {
     return plan_.operand(op, operand)[static_cast<std::size_t>(i)];
   }

@@ -5,7 +5,9 @@
 namespace shardcheck {
 namespace {
 
-bool is_of_first(const Op& op) { return op.why.parameter.value == 0; }
+bool is_of_first(const Op& op) {
+  return op.why.parameter.value == 0;
+}
 
 /// The fold that follows a hook, or -1.
 std::int32_t fold_after(PlanEdit& edit, std::int32_t hook) {
@@ -26,8 +28,12 @@ bool drop_from(Planned& planned, int microbatch) {
   return edit.commit();
 }
 
-bool sticky_flag(Planned& planned, const Scenario&) { return drop_from(planned, 1); }
-bool drop_unfused_part(Planned& planned, const Scenario&) { return drop_from(planned, 0); }
+bool sticky_flag(Planned& planned, const Scenario&) {
+  return drop_from(planned, 1);
+}
+bool drop_unfused_part(Planned& planned, const Scenario&) {
+  return drop_from(planned, 0);
+}
 
 /// An unshard lowers the flag between the fused use and its hook, which then copies over the fused part.
 bool copy_over_fused(Planned& planned, const Scenario&) {
@@ -48,7 +54,8 @@ bool copy_over_fused(Planned& planned, const Scenario&) {
 bool placeholder_not_zeroed(Planned& planned, const Scenario&) {
   PlanEdit edit(planned);
   for (std::int32_t i = 0; i < edit.size(); ++i) {
-    const bool zeroes = std::holds_alternative<Fill>(edit.op(i).action) && edit.op(i).why.purpose == Purpose::dummy;
+    const bool zeroes =
+        std::holds_alternative<Fill>(edit.op(i).action) && edit.op(i).why.purpose == Purpose::dummy;
     if (zeroes) edit.erase(i);
   }
   return edit.commit();
@@ -126,15 +133,30 @@ void frozen(Scenario& s) {
 }  // namespace
 
 void add_hook_faults(std::vector<Fault>& zoo) {
-  zoo.insert(zoo.end(), {
-    {"B-02", "TransformerEngine ops/basic/basic_linear.py (read)", "with overwrite, a view of main_grad is returned as the gradient", "W15", fused_once, alias_returned},
-    {"B-18", "NVIDIA/TransformerEngine#545 (K01)", "a fused use returns an uninitialised placeholder that is added together with the embedding's gradient", "W14", tied_mixed, placeholder_not_zeroed},
-    {"B-20a", "Megatron-FSDP megatron_fsdp.py:_grad_acc (read; K01)", "the flag of the fused use makes the hook drop the embedding's part of a tied weight", "W13", tied_mixed_in_lease, drop_unfused_part},
-    {"B-20b", "Megatron-FSDP megatron_fsdp.py:_grad_acc (read)", "an unshard lowers the flag, so the hook copies the embedding's part over the head's", "W12", tied_mixed_in_lease, copy_over_fused},
-    {"B-21", "Megatron-LM distributed_data_parallel.py (read)", "the flag of microbatch 0 sticks, so the real gradient of microbatch 1 is dropped", "W12", unfused_persistent, sticky_flag},
-    {"B-24", "NVIDIA/TransformerEngine#2142 (remark)", "a second gradient is assigned to param.grad instead of added", "W2", tied_unfused, assigned_gradient},
-    {"M-W10", "ours: no public report", "the flag of a frozen parameter is raised", "W10", frozen, flag_of_frozen},
-  });
+  zoo.insert(zoo.end(),
+             {
+                 {"B-02", "TransformerEngine ops/basic/basic_linear.py (read)",
+                  "with overwrite, a view of main_grad is returned as the gradient", "W15", fused_once,
+                  alias_returned},
+                 {"B-18", "NVIDIA/TransformerEngine#545 (K01)",
+                  "a fused use returns an uninitialised placeholder that is added together with the "
+                  "embedding's gradient",
+                  "W14", tied_mixed, placeholder_not_zeroed},
+                 {"B-20a", "Megatron-FSDP megatron_fsdp.py:_grad_acc (read; K01)",
+                  "the flag of the fused use makes the hook drop the embedding's part of a tied weight",
+                  "W13", tied_mixed_in_lease, drop_unfused_part},
+                 {"B-20b", "Megatron-FSDP megatron_fsdp.py:_grad_acc (read)",
+                  "an unshard lowers the flag, so the hook copies the embedding's part over the head's",
+                  "W12", tied_mixed_in_lease, copy_over_fused},
+                 {"B-21", "Megatron-LM distributed_data_parallel.py (read)",
+                  "the flag of microbatch 0 sticks, so the real gradient of microbatch 1 is dropped", "W12",
+                  unfused_persistent, sticky_flag},
+                 {"B-24", "NVIDIA/TransformerEngine#2142 (remark)",
+                  "a second gradient is assigned to param.grad instead of added", "W2", tied_unfused,
+                  assigned_gradient},
+                 {"M-W10", "ours: no public report", "the flag of a frozen parameter is raised", "W10",
+                  frozen, flag_of_frozen},
+             });
 }
 
 }  // namespace shardcheck

@@ -1,4 +1,5 @@
-// Faults in the life of a destination: zeroing, leases, slots and the shard that the reduced gradient is added to.
+// Faults in the life of a destination: zeroing, leases, slots and the shard that the reduced gradient is
+// added to.
 #include "sim/faults/kinds.h"
 #include "sim/faults/prepare.h"
 
@@ -6,7 +7,8 @@ namespace shardcheck {
 namespace {
 
 bool is_zero(const PlanEdit& edit, const Op& op, BufferRole role) {
-  return op.why.purpose == Purpose::zero && std::holds_alternative<Fill>(op.action) && edit.role(op, 0) == role;
+  return op.why.purpose == Purpose::zero && std::holds_alternative<Fill>(op.action) &&
+         edit.role(op, 0) == role;
 }
 
 bool erase_zeroing(Planned& planned, int first_step, int last_step) {
@@ -18,8 +20,12 @@ bool erase_zeroing(Planned& planned, int first_step, int last_step) {
   }
   return edit.commit();
 }
-bool never_zeroed_at_first(Planned& planned, const Scenario&) { return erase_zeroing(planned, 0, 0); }
-bool not_zeroed_again(Planned& planned, const Scenario&) { return erase_zeroing(planned, 1, 1 << 14); }
+bool never_zeroed_at_first(Planned& planned, const Scenario&) {
+  return erase_zeroing(planned, 0, 0);
+}
+bool not_zeroed_again(Planned& planned, const Scenario&) {
+  return erase_zeroing(planned, 1, 1 << 14);
+}
 
 /// The parameter that nobody uses in step 1 keeps what step 0 left.
 bool silent_parameter_not_zeroed(Planned& planned, const Scenario&) {
@@ -31,7 +37,9 @@ bool silent_parameter_not_zeroed(Planned& planned, const Scenario&) {
   }
   for (std::int32_t i = 0; i < edit.size(); ++i) {
     const Op op = edit.op(i);
-    if (!is_zero(edit, op, BufferRole::main_grad) || op.why.step != 1 || edit.view(op, 0).buffer != kept.buffer) continue;
+    if (!is_zero(edit, op, BufferRole::main_grad) || op.why.step != 1 ||
+        edit.view(op, 0).buffer != kept.buffer)
+      continue;
     const View all = edit.view(op, 0);
     const View before{all.buffer, 0, kept.offset};
     const View after{all.buffer, kept.offset + kept.numel, all.numel - kept.offset - kept.numel};
@@ -82,13 +90,16 @@ bool late_write(Planned& planned, const Scenario&) {
 bool slot_not_fenced(Planned& planned, const Scenario&) {
   PlanEdit edit(planned);
   for (std::int32_t i = 0; i + 1 < edit.size(); ++i) {
-    const bool waits = std::holds_alternative<Wait>(edit.op(i).action) && edit.op(i).stream == Stream::compute;
+    const bool waits =
+        std::holds_alternative<Wait>(edit.op(i).action) && edit.op(i).stream == Stream::compute;
     if (waits && std::holds_alternative<OpenLease>(edit.op(i + 1).action)) edit.erase(i);
   }
   return edit.commit();
 }
 
-bool is_accumulation(const Op& op) { return op.why.purpose == Purpose::accumulate && std::holds_alternative<Add>(op.action); }
+bool is_accumulation(const Op& op) {
+  return op.why.purpose == Purpose::accumulate && std::holds_alternative<Add>(op.action);
+}
 
 bool copied_onto_shard(Planned& planned, const Scenario&) {
   PlanEdit edit(planned);
@@ -105,7 +116,8 @@ bool alias_doubling(Planned& planned, const Scenario&) {
     const Op op = edit.op(i);
     if (!is_accumulation(op) || op.why.microbatch == 0) continue;
     if (edit.view(op, 1).numel == 0) continue;
-    edit.insert_before(i, edit.with_views(op, 2, [&](std::int8_t, std::int32_t r) { return edit.view(edit.op(i), 1, r); }));
+    edit.insert_before(
+        i, edit.with_views(op, 2, [&](std::int8_t, std::int32_t r) { return edit.view(edit.op(i), 1, r); }));
   }
   return edit.commit();
 }
@@ -177,20 +189,42 @@ void lease_overlap(Scenario& s) {
 }  // namespace
 
 void add_lease_faults(std::vector<Fault>& zoo) {
-  zoo.insert(zoo.end(), {
-    {"B-07", "ServiceNow/Fast-LLM#551", "the reduced gradient is copied over the shard instead of added", "W26", lease_two_microbatches, copied_onto_shard},
-    {"B-10", "Megatron-LM moe/experts.py (read)", "the getter is called again and hands out fresh storage", "W18", lease_fused, getter_forgets},
-    {"B-28", "NVIDIA/Megatron-LM#5222 (K14)", "the next unit writes a slot that the reduce-scatter still reads", "W33", lease_overlap, slot_not_fenced},
-    {"B-34", "NVIDIA/Megatron-LM#6660 (K04)", "in a group of one the reduced result is the running buffer, which doubles every microbatch", "W26", lease_group_of_one, alias_doubling},
-    {"B-36", "DeepSpeed zero/stage3.py (read)", "a parameter that is silent for a step shows last step's total to the optimizer", "W8", silent_in_step_1, silent_parameter_not_zeroed},
-    {"B-43", "allenai/open-instruct#1498 (K07)", "every backward is taken for an accumulation boundary, only the last survives", "W2", lease_two_microbatches, accumulator_reset},
-    {"B-44", "deepspeedai/DeepSpeed#545", "a parameter without a use leaves undefined bytes in a bucket that is reduced", "W7", lease_silent, untouched_range_left},
-    {"B-54", "Megatron-FSDP param_and_grad_buffer.py:reduce_gradients (read)", "a parameter that fires twice has its bucket accumulated again", "W26", lease_fused, accumulated_twice},
-    {"B-58", "Megatron-LM param_and_grad_buffer.py (read)", "the accumulator is uninitialised until the first zeroing", "W6", persistent_fused, never_zeroed_at_first},
-    {"M-W3", "ours: no public report", "bytes that nobody defined reach the consumer", "W3", lease_silent, untouched_range_left},
-    {"M-W6", "ours: zero_grad left out, as in K07's family", "the gradients of the last step are not zeroed", "W6", persistent_two_steps, not_zeroed_again},
-    {"M-W19", "ours: TransformerEngine's delayed path captures the pointer early", "a late write lands in storage that the pool has taken back", "W19", lease_fused, late_write},
-  });
+  zoo.insert(
+      zoo.end(),
+      {
+          {"B-07", "ServiceNow/Fast-LLM#551",
+           "the reduced gradient is copied over the shard instead of added", "W26", lease_two_microbatches,
+           copied_onto_shard},
+          {"B-10", "Megatron-LM moe/experts.py (read)",
+           "the getter is called again and hands out fresh storage", "W18", lease_fused, getter_forgets},
+          {"B-28", "NVIDIA/Megatron-LM#5222 (K14)",
+           "the next unit writes a slot that the reduce-scatter still reads", "W33", lease_overlap,
+           slot_not_fenced},
+          {"B-34", "NVIDIA/Megatron-LM#6660 (K04)",
+           "in a group of one the reduced result is the running buffer, which doubles every microbatch",
+           "W26", lease_group_of_one, alias_doubling},
+          {"B-36", "DeepSpeed zero/stage3.py (read)",
+           "a parameter that is silent for a step shows last step's total to the optimizer", "W8",
+           silent_in_step_1, silent_parameter_not_zeroed},
+          {"B-43", "allenai/open-instruct#1498 (K07)",
+           "every backward is taken for an accumulation boundary, only the last survives", "W2",
+           lease_two_microbatches, accumulator_reset},
+          {"B-44", "deepspeedai/DeepSpeed#545",
+           "a parameter without a use leaves undefined bytes in a bucket that is reduced", "W7", lease_silent,
+           untouched_range_left},
+          {"B-54", "Megatron-FSDP param_and_grad_buffer.py:reduce_gradients (read)",
+           "a parameter that fires twice has its bucket accumulated again", "W26", lease_fused,
+           accumulated_twice},
+          {"B-58", "Megatron-LM param_and_grad_buffer.py (read)",
+           "the accumulator is uninitialised until the first zeroing", "W6", persistent_fused,
+           never_zeroed_at_first},
+          {"M-W3", "ours: no public report", "bytes that nobody defined reach the consumer", "W3",
+           lease_silent, untouched_range_left},
+          {"M-W6", "ours: zero_grad left out, as in K07's family",
+           "the gradients of the last step are not zeroed", "W6", persistent_two_steps, not_zeroed_again},
+          {"M-W19", "ours: TransformerEngine's delayed path captures the pointer early",
+           "a late write lands in storage that the pool has taken back", "W19", lease_fused, late_write},
+      });
 }
 
 }  // namespace shardcheck

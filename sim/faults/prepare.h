@@ -1,4 +1,5 @@
-// What faults need of a scenario, as small changes to a valid one. The result is validated again by who draws it.
+// What faults need of a scenario, as small changes to a valid one. The result is validated again by who draws
+// it.
 #pragma once
 
 #include <algorithm>
@@ -18,10 +19,15 @@ inline void persistent(Scenario& s) {
 }
 inline void leases(Scenario& s) {
   reference(s);
-  if (!has_leases(s.strategy)) s.strategy = s.slots % 2 ? Strategy::fsdp_optim_grads : Strategy::fsdp_optim_grads_params;
+  if (!has_leases(s.strategy))
+    s.strategy = s.slots % 2 ? Strategy::fsdp_optim_grads : Strategy::fsdp_optim_grads_params;
 }
-inline void two_microbatches(Scenario& s) { s.microbatches = std::max(s.microbatches, 2); }
-inline void two_steps(Scenario& s) { s.steps = std::max(s.steps, 2); }
+inline void two_microbatches(Scenario& s) {
+  s.microbatches = std::max(s.microbatches, 2);
+}
+inline void two_steps(Scenario& s) {
+  s.steps = std::max(s.steps, 2);
+}
 inline void two_ranks(Scenario& s) {
   if (s.ranks >= 2) return;
   s.ranks = 2;
@@ -46,7 +52,9 @@ inline void uses(Scenario& s, std::initializer_list<Producer> producers) {
   for (Producer producer : producers) s.uses.push_back({0, producer, -1});
   if (s.write_mode == WriteMode::r7) s.write_mode = WriteMode::r5;
 }
-inline void fused(Scenario& s) { uses(s, {Producer::fused}); }
+inline void fused(Scenario& s) {
+  uses(s, {Producer::fused});
+}
 
 /// The first parameter is an expert's, reduced over fewer ranks than the dense ones.
 inline void expert(Scenario& s, std::int32_t group) {
@@ -62,8 +70,11 @@ inline void expert(Scenario& s, std::int32_t group) {
 }
 /// Silences and token counts of ranks and microbatches that are not there any more go.
 inline void repair(Scenario& s) {
-  std::erase_if(s.silent, [&](const Silence& x) { return x.rank >= s.ranks || x.microbatch >= s.microbatches || x.step >= s.steps; });
-  std::erase_if(s.token_counts, [&](const TokenCount& x) { return x.rank >= s.ranks || x.microbatch >= s.microbatches; });
+  std::erase_if(s.silent, [&](const Silence& x) {
+    return x.rank >= s.ranks || x.microbatch >= s.microbatches || x.step >= s.steps;
+  });
+  std::erase_if(s.token_counts,
+                [&](const TokenCount& x) { return x.rank >= s.ranks || x.microbatch >= s.microbatches; });
   if (s.ranks % s.expert_parallel != 0) s.expert_parallel = 1;
 }
 

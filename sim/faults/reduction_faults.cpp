@@ -5,7 +5,9 @@
 namespace shardcheck {
 namespace {
 
-bool is_reduction(const Op& op) { return op.why.purpose == Purpose::reduce; }
+bool is_reduction(const Op& op) {
+  return op.why.purpose == Purpose::reduce;
+}
 bool writes_main(const PlanEdit& edit, const Op& op) {
   return std::holds_alternative<Gemm>(op.action) && edit.role(op, 2) == BufferRole::main_grad;
 }
@@ -46,8 +48,12 @@ bool reduced_early(Planned& planned, const Scenario&, bool overlapping) {
   }
   return edit.commit();
 }
-bool written_in_flight(Planned& planned, const Scenario& s) { return reduced_early(planned, s, true); }
-bool written_after(Planned& planned, const Scenario& s) { return reduced_early(planned, s, false); }
+bool written_in_flight(Planned& planned, const Scenario& s) {
+  return reduced_early(planned, s, true);
+}
+bool written_after(Planned& planned, const Scenario& s) {
+  return reduced_early(planned, s, false);
+}
 
 /// The reduction does not wait for the stream that writes.
 bool launch_not_fenced(Planned& planned, const Scenario&) {
@@ -63,7 +69,8 @@ bool launch_not_fenced(Planned& planned, const Scenario&) {
 bool finish_not_fenced(Planned& planned, const Scenario&) {
   PlanEdit edit(planned);
   for (std::int32_t i = 0; i < edit.size(); ++i) {
-    const bool waits = std::holds_alternative<Wait>(edit.op(i).action) && edit.op(i).stream == Stream::compute;
+    const bool waits =
+        std::holds_alternative<Wait>(edit.op(i).action) && edit.op(i).stream == Stream::compute;
     if (waits && edit.op(i).why.microbatch < 0) edit.erase(i);
   }
   return edit.commit();
@@ -86,7 +93,8 @@ bool last_parameter_left_out(Planned& planned, const Scenario&) {
     if (!is_reduction(op)) continue;
     for (const Placement& p : edit.plan().placements) {
       const View bucket = edit.view(op, 0);
-      const bool inside = p.parameter.value == 0 && p.view.buffer == bucket.buffer && p.view.offset >= bucket.offset &&
+      const bool inside = p.parameter.value == 0 && p.view.buffer == bucket.buffer &&
+                          p.view.offset >= bucket.offset &&
                           p.view.offset + p.view.numel <= bucket.offset + bucket.numel;
       if (!inside) continue;
       const View before{bucket.buffer, bucket.offset, p.view.offset - bucket.offset};
@@ -106,9 +114,13 @@ bool neighbours_slice(Planned& planned, const Scenario&) {
   PlanEdit edit(planned);
   for (std::int32_t i = 0; i < edit.size(); ++i) {
     const Op op = edit.op(i);
-    if (!std::holds_alternative<Finish>(op.action) || op.ranks < 2 || edit.view(op, 0, 0) == edit.view(op, 0, 1)) continue;
+    if (!std::holds_alternative<Finish>(op.action) || op.ranks < 2 ||
+        edit.view(op, 0, 0) == edit.view(op, 0, 1))
+      continue;
     Op& moved = edit.change(i);
-    moved = edit.with_views(op, 1, [&](std::int8_t, std::int32_t r) { return edit.plan().operand(op, 0)[static_cast<std::size_t>((r + 1) % op.ranks)]; });
+    moved = edit.with_views(op, 1, [&](std::int8_t, std::int32_t r) {
+      return edit.plan().operand(op, 0)[static_cast<std::size_t>((r + 1) % op.ranks)];
+    });
   }
   return edit.commit();
 }
@@ -157,17 +169,34 @@ void sliced(Scenario& s) {
 }  // namespace
 
 void add_reduction_faults(std::vector<Fault>& zoo) {
-  zoo.insert(zoo.end(), {
-    {"B-25", "NVIDIA/TransformerEngine#1976 (K05)", "the reduction starts before the delayed write exists, which then lands in flight", "W22", overlapped, written_in_flight},
-    {"B-32", "deepspeedai/DeepSpeed#8061 (K14)", "the reduction does not wait for the stream that wrote the bucket", "W21", overlapped, launch_not_fenced},
-    {"B-37", "NVIDIA/Megatron-LM#775", "the gradient is reduced in start and again in finish", "W27", unscaled, reduced_again},
-    {"B-42", "NVIDIA/Megatron-LM#4891, verl-project/verl#7493 (B-48)", "the last-microbatch marker is never set, so nothing is reduced", "W29", persistent_many, never_reduced},
-    {"B-45", "NVIDIA/Megatron-LM#844 (K18)", "a rank's consumer reads a slice that the reduce-scatter left stale", "W28", sliced, neighbours_slice},
-    {"B-53", "NVIDIA/Megatron-LM#2837", "a hook counter launches the bucket before its last contribution", "W21", synchronous, written_after},
-    {"K10", "deepspeedai/DeepSpeed#5154, #5170", "the reduction runs on a buffer that nobody reads", "W28", staged, not_copied_back},
-    {"K17", "deepspeedai/DeepSpeed#4321", "a parameter as large as the bucket is left out of its reduction", "W29", all_reduced, last_parameter_left_out},
-    {"M-W23", "ours: the wait in finish is missing", "the consumer reads before the reduction has finished", "W23", overlapped, finish_not_fenced},
-  });
+  zoo.insert(
+      zoo.end(),
+      {
+          {"B-25", "NVIDIA/TransformerEngine#1976 (K05)",
+           "the reduction starts before the delayed write exists, which then lands in flight", "W22",
+           overlapped, written_in_flight},
+          {"B-32", "deepspeedai/DeepSpeed#8061 (K14)",
+           "the reduction does not wait for the stream that wrote the bucket", "W21", overlapped,
+           launch_not_fenced},
+          {"B-37", "NVIDIA/Megatron-LM#775", "the gradient is reduced in start and again in finish", "W27",
+           unscaled, reduced_again},
+          {"B-42", "NVIDIA/Megatron-LM#4891, verl-project/verl#7493 (B-48)",
+           "the last-microbatch marker is never set, so nothing is reduced", "W29", persistent_many,
+           never_reduced},
+          {"B-45", "NVIDIA/Megatron-LM#844 (K18)",
+           "a rank's consumer reads a slice that the reduce-scatter left stale", "W28", sliced,
+           neighbours_slice},
+          {"B-53", "NVIDIA/Megatron-LM#2837",
+           "a hook counter launches the bucket before its last contribution", "W21", synchronous,
+           written_after},
+          {"K10", "deepspeedai/DeepSpeed#5154, #5170", "the reduction runs on a buffer that nobody reads",
+           "W28", staged, not_copied_back},
+          {"K17", "deepspeedai/DeepSpeed#4321",
+           "a parameter as large as the bucket is left out of its reduction", "W29", all_reduced,
+           last_parameter_left_out},
+          {"M-W23", "ours: the wait in finish is missing",
+           "the consumer reads before the reduction has finished", "W23", overlapped, finish_not_fenced},
+      });
 }
 
 }  // namespace shardcheck

@@ -5,7 +5,9 @@
 namespace shardcheck {
 namespace {
 
-bool is_scale(const Op& op) { return op.why.purpose == Purpose::scale && std::holds_alternative<Scale>(op.action); }
+bool is_scale(const Op& op) {
+  return op.why.purpose == Purpose::scale && std::holds_alternative<Scale>(op.action);
+}
 
 /// The loss scale hits the running shard instead of the new contribution.
 bool running_shard_scaled(Planned& planned, const Scenario&) {
@@ -18,7 +20,9 @@ bool running_shard_scaled(Planned& planned, const Scenario&) {
       edit.erase(i);
     }
     if (op.why.purpose != Purpose::accumulate || scale.ranks == 0) continue;
-    edit.insert_before(i, edit.with_views(scale, 1, [&](std::int8_t, std::int32_t r) { return edit.view(edit.op(i), 1, r); }));
+    edit.insert_before(i, edit.with_views(scale, 1, [&](std::int8_t, std::int32_t r) {
+      return edit.view(edit.op(i), 1, r);
+    }));
     scale = Op{};
   }
   return edit.commit();
@@ -52,8 +56,8 @@ bool expert_divisor(Planned& planned, const Scenario& s) {
     if (!is_scale(edit.op(i))) continue;
     const View scaled = edit.view(edit.op(i), 0);
     for (const Placement& p : edit.plan().placements) {
-      const bool of_first = p.parameter.value == 0 && p.view.buffer == scaled.buffer && p.view.offset >= scaled.offset &&
-                            p.view.offset < scaled.offset + scaled.numel;
+      const bool of_first = p.parameter.value == 0 && p.view.buffer == scaled.buffer &&
+                            p.view.offset >= scaled.offset && p.view.offset < scaled.offset + scaled.numel;
       if (!of_first) continue;
       std::get<Scale>(edit.change(i).action).factor *= factor;
       break;
@@ -133,15 +137,25 @@ void per_token(Scenario& s) {
 }  // namespace
 
 void add_scale_faults(std::vector<Fault>& zoo) {
-  zoo.insert(zoo.end(), {
-    {"B-33", "NVIDIA/Megatron-LM#3023", "the scale is applied to the running shard, the new contribution stays unscaled", "W25", mean_in_lease, running_shard_scaled},
-    {"B-35", "NVIDIA/Megatron-LM#6773, pytorch/torchtitan#1733 (B-38)", "the whole persistent buffer is rescaled in every microbatch", "W25", persistent_two_microbatches, accumulated_scaled},
-    {"B-39", "NVIDIA/Megatron-LM#5956 (K09)", "expert gradients are scaled by 1/expert-DP instead of 1/DP", "W24", mean_expert, expert_divisor},
-    {"B-40", "Megatron-FSDP gradient_reduce_preprocessing (read)", "an averaging collective forgets the experts' pre-factor", "W24", average_expert, never_scaled},
-    {"B-46", "NVIDIA/Megatron-LM#2417, #3159 (K08)", "per-token loss is divided by the tokens of one rank", "W24", per_token, local_tokens},
-    {"K09", "deepspeedai/DeepSpeed#6546, #5618", "the divisor is left out: a sum where a mean was agreed", "W24", mean_fused, never_scaled},
-    {"M-W24", "ours: no public report", "the scale is applied twice", "W24", mean_fused, scaled_twice},
-  });
+  zoo.insert(
+      zoo.end(),
+      {
+          {"B-33", "NVIDIA/Megatron-LM#3023",
+           "the scale is applied to the running shard, the new contribution stays unscaled", "W25",
+           mean_in_lease, running_shard_scaled},
+          {"B-35", "NVIDIA/Megatron-LM#6773, pytorch/torchtitan#1733 (B-38)",
+           "the whole persistent buffer is rescaled in every microbatch", "W25", persistent_two_microbatches,
+           accumulated_scaled},
+          {"B-39", "NVIDIA/Megatron-LM#5956 (K09)",
+           "expert gradients are scaled by 1/expert-DP instead of 1/DP", "W24", mean_expert, expert_divisor},
+          {"B-40", "Megatron-FSDP gradient_reduce_preprocessing (read)",
+           "an averaging collective forgets the experts' pre-factor", "W24", average_expert, never_scaled},
+          {"B-46", "NVIDIA/Megatron-LM#2417, #3159 (K08)",
+           "per-token loss is divided by the tokens of one rank", "W24", per_token, local_tokens},
+          {"K09", "deepspeedai/DeepSpeed#6546, #5618",
+           "the divisor is left out: a sum where a mean was agreed", "W24", mean_fused, never_scaled},
+          {"M-W24", "ours: no public report", "the scale is applied twice", "W24", mean_fused, scaled_twice},
+      });
 }
 
 }  // namespace shardcheck

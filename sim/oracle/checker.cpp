@@ -56,6 +56,18 @@ std::uint64_t mix(std::uint64_t hash, std::span<const std::byte> bytes) {
   return hash;
 }
 
+/// actual / expected where it is the same for all elements, else 0.
+double common_ratio(std::span<const double> expected, std::span<const float> actual) {
+  double ratio = 0;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const double value = static_cast<double>(actual[i]);
+    if (expected[i] == 0 && value == 0) continue;
+    if (expected[i] == 0 || (ratio != 0 && value != ratio * expected[i])) return 0;
+    ratio = value / expected[i];
+  }
+  return ratio;
+}
+
 }  // namespace
 
 ValueChecker::ValueChecker(const Scenario& scenario, const ScenarioData& data, const Planned& planned)
@@ -123,9 +135,12 @@ void ValueChecker::compare(const Placement& owned, std::int32_t step, std::int64
   }
   for (std::size_t i = 0; i < values_.size(); ++i) {
     const double magnitude = expected.magnitude.empty() ? 0 : expected.magnitude[offset + i];
-    if (!differs(owned.parameter.value, want[i], magnitude, static_cast<double>(values_[i]))) continue;
-    report(owned, step, owned.first + static_cast<std::int64_t>(i), want[i], static_cast<double>(values_[i]),
-           bits_at(bytes_, type, i));
+    const double actual = static_cast<double>(values_[i]);
+    if (!differs(owned.parameter.value, want[i], magnitude, actual)) continue;
+    const std::span<const double> wanted(want, values_.size());
+    report(owned, step,
+           {owned.first + static_cast<std::int64_t>(i), want[i], actual, common_ratio(wanted, values_),
+            bits_at(bytes_, type, i)});
     return;
   }
 }
@@ -150,8 +165,7 @@ bool is_simple_ratio(double ratio) {
 
 }  // namespace
 
-void ValueChecker::report(const Placement& owned, std::int32_t step, std::int64_t element, double expected,
-                          double actual, std::uint32_t bits) {
+void ValueChecker::report(const Placement& owned, std::int32_t step, const Difference& difference) {
   if (findings_.size() == kMostFindings) return;
   const std::int32_t parameter = owned.parameter.value;
   const ScenarioParameter& p = scenario_.parameters[static_cast<std::size_t>(parameter)];
@@ -162,30 +176,29 @@ void ValueChecker::report(const Placement& owned, std::int32_t step, std::int64_
   finding.step = step;
   finding.parameter = parameter;
   finding.parameter_name = p.name;
-  finding.element = element;
+  finding.element = difference.element;
   finding.has_values = true;
-  finding.expected = {expected, bits_of(expected, type), type};
-  finding.actual = {actual, bits, type};
-  const double scale = oracle_.scale_of(parameter);
-  const auto wrong = oracle_.exactness(parameter).is_exact
-                         ? decode(scenario_, data_, parameter, step, owned.rank.value, element, actual, scale)
-                         : std::nullopt;
+  finding.expected = {difference.expected, bits_of(difference.expected, type), type};
+  finding.actual = {difference.actual, difference.bits, type};
+  const double scale = oracle_.scale_of(parameter), ratio = difference.ratio;
+  auto wrong = oracle_.exactness(parameter).is_exact
+                   ? decode(scenario_, data_, parameter, step, owned.rank.value, difference.element,
+                            difference.actual, scale)
+                   : std::nullopt;
   if (is_silent_step(scenario_, parameter, step, owned.rank.value)) {
     finding.clause = "W8";
     finding.sentence = "a parameter that nobody used in this step has a gradient";
+  } else if (is_simple_ratio(ratio)) {
+    finding.clause = "W24";
+    finding.sentence =
+        fmt::format("every element is {} what it should be, exactly: a scale, not rounding",
+                    ratio > 1 ? fmt::format("{} times", ratio) : fmt::format("1/{} of", 1 / ratio));
+    wrong.reset();  // the digits would say that everything is counted so many times
   } else if (wrong && !wrong->empty()) {
     finding.clause = "W2";
     finding.sentence = "a contribution does not enter the gradient exactly once";
-  } else if (std::isnan(actual)) {
+  } else if (std::isnan(difference.actual)) {
     finding.sentence = "the gradient is NaN: bytes that nobody wrote (poison) went into it";
-  } else if (expected != 0 && is_simple_ratio(actual / expected)) {
-    finding.clause = "W24";
-    finding.sentence =
-        actual > expected
-            ? fmt::format("the gradient is {} times what it should be, exactly: a scale, not rounding",
-                          actual / expected)
-            : fmt::format("the gradient is 1/{} of what it should be, exactly: a scale, not rounding",
-                          expected / actual);
   }
   if (wrong) {
     for (const Multiplicity& m : *wrong) finding.provenance.push_back(to_text(m, data_.uses_of(parameter)));

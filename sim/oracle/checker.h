@@ -30,8 +30,14 @@ class ValueChecker {
   void check_rows(std::int32_t parameter, std::int32_t step, Rows rows, Backend& backend);
   void compare(const Placement& owned, std::int32_t step, std::int64_t first_element,
                const Expected& expected, Backend& backend);
-  void report(const Placement& owned, std::int32_t step, std::int64_t element, double expected, double actual,
-              std::uint32_t bits);
+  /// The first difference of an owned range; `ratio` is that of all its elements, 0 when they have none in
+  /// common.
+  struct Difference {
+    std::int64_t element = 0;
+    double expected = 0, actual = 0, ratio = 0;
+    std::uint32_t bits = 0;
+  };
+  void report(const Placement& owned, std::int32_t step, const Difference& difference);
   bool differs(std::int32_t parameter, double expected, double magnitude, double actual);
 
   const Scenario& scenario_;
