@@ -19,7 +19,9 @@ Job::Job(const Scenario& s) : scenario(s), geometry(geometry_of(s)), build(plann
   for (const ScenarioUse& use : s.uses) {
     const auto p = static_cast<std::size_t>(use.parameter);
     ++uses_[p];
-    (use.producer == Producer::unfused ? unfused : fused)[p] = true;
+    const bool returns = use.producer == Producer::unfused ||
+                         (use.producer == Producer::fused && s.write_mode == WriteMode::r7);
+    (returns ? unfused : fused)[p] = true;
   }
   mixed_.resize(parameters);
   for (std::size_t p = 0; p < parameters; ++p) mixed_[p] = fused[p] && unfused[p];
