@@ -1,0 +1,163 @@
+#include "properties/diagnosis/counterfactuals.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "core/error.h"
+#include "properties/evidence.h"
+#include "sim/scenario/validate.h"
+
+namespace shardcheck {
+namespace {
+
+std::set<std::string> broken_clauses(Backend& backend, const Scenario& scenario, Poison poison) {
+  std::set<std::string> clauses;
+  for (const Finding& finding : examine(backend, scenario, poison).findings) clauses.insert(finding.clause);
+  return clauses;
+}
+
+bool is_valid(const Scenario& scenario) {
+  try {
+    validate(scenario, "a flipped scenario");
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+/// Entries that speak of ranks and microbatches which are gone.
+void drop_what_is_gone(Scenario& s) {
+  std::erase_if(s.silent, [&](const Silence& silence) {
+    return silence.rank >= s.ranks || silence.microbatch >= s.microbatches || silence.step >= s.steps;
+  });
+  std::erase_if(s.token_counts, [&](const TokenCount& count) {
+    return count.rank >= s.ranks || count.microbatch >= s.microbatches;
+  });
+}
+
+/// The producers of the parameter's uses, in the other order.
+void reverse_uses(Scenario& s, std::int32_t parameter) {
+  std::vector<ScenarioUse*> of_parameter;
+  for (ScenarioUse& use : s.uses) {
+    if (use.parameter == parameter) of_parameter.push_back(&use);
+  }
+  for (std::size_t i = 0, j = of_parameter.size(); i + 1 < j; ++i)
+    std::swap(*of_parameter[i], *of_parameter[--j]);
+}
+
+void keep_first_use(Scenario& s, std::int32_t parameter) {
+  bool seen = false;
+  std::erase_if(s.uses, [&](const ScenarioUse& use) {
+    const bool later = use.parameter == parameter && seen;
+    seen |= use.parameter == parameter;
+    return later;
+  });
+}
+
+void set_write_mode(Scenario& s, WriteMode mode) {
+  s.write_mode = mode;
+  if (mode != WriteMode::te_module) s.first_microbatch = FirstMicrobatch::none;
+}
+
+/// Collects flips; one that changes nothing, or leaves nothing valid, is none.
+class Flips {
+ public:
+  explicit Flips(const Scenario& scenario) : scenario_(scenario) {}
+
+  template <class Change>
+  void add(std::string text, Change change) {
+    Flip flip{std::move(text), scenario_};
+    change(flip.scenario);
+    drop_what_is_gone(flip.scenario);
+    if (flip.scenario != scenario_ && is_valid(flip.scenario)) flips_.push_back(std::move(flip));
+  }
+  std::vector<Flip> take() { return std::move(flips_); }
+
+ private:
+  const Scenario& scenario_;
+  std::vector<Flip> flips_;
+};
+
+void add_protocol(const Scenario& s, Flips& flips) {
+  flips.add(fmt::format("without the fault {}", s.fault), [](Scenario& f) { f.fault.clear(); });
+  for (const WriteMode mode : {WriteMode::r5, WriteMode::r6, WriteMode::r7}) {
+    flips.add(fmt::format("beta by {} instead of {}", name_of(mode), name_of(s.write_mode)),
+              [&](Scenario& f) { set_write_mode(f, mode); });
+  }
+  flips.add("the owner zeroes", [](Scenario& f) { f.zeroing = true; });
+  flips.add("nobody drives is_first_microbatch",
+            [](Scenario& f) { f.first_microbatch = FirstMicrobatch::none; });
+}
+
+void add_uses(const Scenario& s, std::int32_t parameter, Flips& flips) {
+  if (parameter >= 0) {
+    flips.add("uses in the other order", [&](Scenario& f) { reverse_uses(f, parameter); });
+    flips.add("one use only", [&](Scenario& f) { keep_first_use(f, parameter); });
+  }
+  flips.add(fmt::format("eager execution instead of {}", name_of(s.execution)),
+            [](Scenario& f) { f.execution = Execution::eager; });
+  flips.add("no overlap of reductions", [](Scenario& f) { f.overlap = false; });
+  flips.add("every parameter used everywhere", [](Scenario& f) { f.silent.clear(); });
+  flips.add("equal tokens everywhere", [](Scenario& f) {
+    f.token_counts.clear();
+    f.tokens = std::max<std::int64_t>(f.tokens, 1);
+  });
+}
+
+void add_numerics(const Scenario& s, Flips& flips) {
+  flips.add(fmt::format("wire {} like main_grad", name_of(s.main_grad)),
+            [](Scenario& f) { f.comm = f.main_grad; });
+  flips.add("scale before the reduction", [](Scenario& f) { f.scaling = Scaling::before; });
+}
+
+void add_sizes(const Scenario& s, Flips& flips) {
+  flips.add("one microbatch", [](Scenario& f) { f.microbatches = 1; });
+  flips.add("one step", [](Scenario& f) { f.steps = 1; });
+  for (int i = 0; i < kStrategies; ++i) {
+    const auto strategy = static_cast<Strategy>(i);
+    flips.add(fmt::format("strategy {} instead of {}", name_of(strategy), name_of(s.strategy)),
+              [&](Scenario& f) { f.strategy = strategy; });
+  }
+  flips.add("group of one", [](Scenario& f) { f.ranks = f.expert_parallel = 1; });
+  flips.add("group of two", [](Scenario& f) {
+    f.ranks = 2;
+    f.expert_parallel = 1;
+  });
+}
+
+}  // namespace
+
+std::vector<Flip> flips_of(const Scenario& scenario, std::int32_t parameter) {
+  Flips flips(scenario);
+  add_protocol(scenario, flips);
+  add_uses(scenario, parameter, flips);
+  add_numerics(scenario, flips);
+  add_sizes(scenario, flips);
+  return flips.take();
+}
+
+double writes_of(const Scenario& s) {
+  double elements = 0;
+  for (const ScenarioParameter& p : s.parameters) elements += static_cast<double>(p.numel());
+  return elements * s.ranks * s.steps * (s.microbatches + 2.0);
+}
+
+std::vector<Counterfactual> counterfactuals(const Scenario& scenario, const Finding& finding, Poison poison,
+                                            Backend& backend) {
+  const std::set<std::string> before = broken_clauses(backend, scenario, poison);
+  if (!before.contains(finding.clause)) return {};
+  std::vector<Counterfactual> results;
+  for (const Flip& flip : flips_of(scenario, finding.parameter)) {
+    const std::set<std::string> after = broken_clauses(backend, flip.scenario, poison);
+    Counterfactual result{flip.change, !after.contains(finding.clause), ""};
+    for (const std::string& clause : after) {
+      if (!before.contains(clause) && result.instead.empty()) result.instead = clause;
+    }
+    results.push_back(std::move(result));
+  }
+  return results;
+}
+
+}  // namespace shardcheck

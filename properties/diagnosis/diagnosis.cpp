@@ -1,0 +1,120 @@
+#include "properties/diagnosis/diagnosis.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "properties/diagnosis/contents.h"
+#include "properties/diagnosis/first_wrong.h"
+#include "properties/diagnosis/lookalikes.h"
+#include "properties/diagnosis/signatures.h"
+#include "properties/diagnosis/subject.h"
+
+namespace shardcheck {
+namespace {
+
+constexpr std::size_t kMostLines = 48;  // of a finding's history
+constexpr std::size_t kMostSentences = 16;
+
+/// A finding with a number near the large poison was made with it; all others show with NaN too.
+Poison poison_of(const Finding& finding) {
+  const bool huge =
+      finding.has_values && std::isfinite(finding.actual.value) && std::fabs(finding.actual.value) > 0x1p80;
+  return huge ? Poison::large : Poison::quiet_nan;
+}
+
+void write_history(Finding& finding, const std::vector<ByteEvent>& events) {
+  finding.history.clear();
+  for (const ByteEvent& event : events) {
+    if (finding.history.size() == kMostLines) {
+      finding.history.push_back(fmt::format("and {} more", events.size() - kMostLines));
+      return;
+    }
+    finding.history.push_back(to_text(event) + (event.op == finding.op ? "  [first wrong]" : ""));
+  }
+}
+
+/// The op names itself; the step whose gradient is wrong stays the finding's.
+void name_first_wrong(Finding& finding, const Plan& plan, const FirstWrong& wrong) {
+  if (finding.op.value >= 0 || !wrong.first_wrong) return;
+  const std::int32_t step = finding.step;
+  name_op(finding, plan, *wrong.first_wrong);
+  if (step >= 0) finding.step = step;
+}
+
+void write_provenance(Finding& finding, const Subject& subject, const Combination& actual,
+                      const Combination& right) {
+  if (!finding.provenance.empty() || !actual.is_known) return;
+  if (finding.has_values && !same_number(actual.value, finding.actual.value)) return;
+  finding.provenance = differences(subject, actual, right);
+  if (finding.provenance.size() <= kMostSentences) return;
+  const std::size_t more = finding.provenance.size() - kMostSentences;
+  finding.provenance.resize(kMostSentences);
+  finding.provenance.push_back(fmt::format("and {} more", more));
+}
+
+/// What both entries need.
+struct Core {
+  Core(const Scenario& scenario, const Finding& finding, Backend& backend)
+      : subject(scenario, finding, poison_of(finding)),
+        actual(finished_for_reader(subject, subject.planned, subject.step)),
+        right(finished_for_reader(subject, subject.reference, subject.step)),
+        ranks(ranks_that_matter(subject, actual, right)),
+        seen(observe(subject, ranks, actual, backend)),
+        wrong(first_wrong(subject, ranks, seen.events, finding.op)) {}
+
+  Subject subject;
+  Combination actual, right;
+  std::vector<Rank> ranks;
+  Observation seen;
+  FirstWrong wrong;
+};
+
+void complete(Finding& finding, const Core& core) {
+  name_first_wrong(finding, core.subject.planned.plan, core.wrong);
+  write_provenance(finding, core.subject, core.actual, core.right);
+  write_history(finding, core.seen.events);
+}
+
+bool is_readable(const Finding& finding, const Scenario& scenario) {
+  if (!names_element(finding, scenario)) return false;
+  return Subject(scenario, finding, Poison::quiet_nan).reader.value >= 0;
+}
+
+}  // namespace
+
+void complete(Finding& finding, const Scenario& scenario, Backend& backend) {
+  if (is_readable(finding, scenario)) complete(finding, Core(scenario, finding, backend));
+}
+
+Diagnosis diagnose(const Scenario& scenario, const Finding& finding, Backend& backend) {
+  Diagnosis diagnosis{.finding = finding};
+  if (is_readable(finding, scenario)) {
+    Core core(scenario, finding, backend);
+    complete(diagnosis.finding, core);
+    diagnosis.last_right = core.wrong.last_right;
+    diagnosis.first_wrong = core.wrong.first_wrong;
+    diagnosis.first_wrong_because = core.wrong.sentence;
+    diagnosis.signatures = recognised(symptoms_of(core.subject, core.seen, core.actual, core.right));
+    diagnosis.history = std::move(core.seen.events);
+  } else {
+    diagnosis.notes.push_back("the finding names no element, so there is no history of bytes to show");
+  }
+  if (writes_of(scenario) > kMostWrites) {
+    diagnosis.notes.push_back(
+        fmt::format("no counterfactuals: a run writes {:.0f} elements, and they run only up to {:.0f}",
+                    writes_of(scenario), kMostWrites));
+  } else {
+    diagnosis.counterfactuals = counterfactuals(scenario, finding, poison_of(finding), backend);
+    if (diagnosis.counterfactuals.empty()) {
+      diagnosis.notes.push_back(fmt::format(
+          "no counterfactuals: one run of this scenario does not show {} (it takes two, or it is mended)",
+          finding.clause));
+    }
+  }
+  diagnosis.lookalikes = lookalikes(scenario, finding, zoo());
+  return diagnosis;
+}
+
+}  // namespace shardcheck

@@ -1,0 +1,49 @@
+#include "properties/diagnosis/lookalikes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace shardcheck {
+namespace {
+
+constexpr std::size_t kMost = 5;
+
+}  // namespace
+
+int difference_in_kind(const Scenario& a, const Scenario& b) {
+  const auto has = [](const Scenario& s, auto predicate) { return std::ranges::any_of(s.uses, predicate); };
+  const auto unfused = [](const ScenarioUse& use) { return use.producer == Producer::unfused; };
+  const auto fused = [](const ScenarioUse& use) { return use.producer == Producer::fused; };
+  return (a.strategy != b.strategy) + (has_leases(a.strategy) != has_leases(b.strategy)) +
+         (a.write_mode != b.write_mode) + (a.first_microbatch != b.first_microbatch) +
+         (a.execution != b.execution) + (a.zeroing != b.zeroing) + (a.overlap != b.overlap) +
+         (a.loss != b.loss) + (a.scaling != b.scaling) + (a.comm != b.comm) + (a.main_grad != b.main_grad) +
+         ((a.ranks == 1) != (b.ranks == 1)) + ((a.expert_parallel == 1) != (b.expert_parallel == 1)) +
+         ((a.microbatches == 1) != (b.microbatches == 1)) + (a.silent.empty() != b.silent.empty()) +
+         (a.token_counts.empty() != b.token_counts.empty()) + (has(a, unfused) != has(b, unfused)) +
+         (has(a, fused) != has(b, fused)) +
+         ((a.uses.size() > a.parameters.size()) != (b.uses.size() > b.parameters.size()));
+}
+
+std::vector<std::string> lookalikes(const Scenario& scenario, const Finding& finding,
+                                    std::span<const Fault> faults) {
+  std::vector<std::pair<int, std::string>> ranked;
+  for (const Fault& fault : faults) {
+    if (fault.clause != finding.clause) continue;
+    // The fault that is switched on is no lookalike of itself, and what it needs is what differs least.
+    if (fault.id == scenario.fault) continue;
+    Scenario typical = scenario;
+    if (fault.prepare != nullptr) fault.prepare(typical);
+    ranked.emplace_back(difference_in_kind(scenario, typical),
+                        fmt::format("{} ({}): {}", fault.id, fault.source, fault.sentence));
+  }
+  std::ranges::stable_sort(ranked, {}, &std::pair<int, std::string>::first);
+  if (ranked.size() > kMost) ranked.resize(kMost);
+  std::vector<std::string> texts;
+  for (auto& [rank, text] : ranked) texts.push_back(std::move(text));
+  return texts;
+}
+
+}  // namespace shardcheck
