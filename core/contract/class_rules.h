@@ -36,8 +36,7 @@ class ClassRules {
   void zero(const Op& op);
   void scale(const Op& op, const Scale& scale);
   void launch(const Op& op, const Communicate& communicate);
-  void judge_sum(const Op& op, std::int32_t first, std::int32_t group, std::int32_t atom_offset,
-                 std::vector<Content>& result);
+  Content judge_sum(std::span<const Place> addends);
   void accumulate(const Op& op, bool add);
   bool spend_source(const Place& place, Atom& atom);
   void stage(const Op& op);

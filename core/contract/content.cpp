@@ -21,26 +21,33 @@ bool is_gradient(BufferRole role) {
 }  // namespace
 
 ContentState::ContentState(const Plan& plan) : events_(plan.events) {
-  struct Border {
-    std::int32_t buffer;
-    std::int64_t offset;
-    auto operator<=>(const Border&) const = default;
+  // Sorted as one number each: the buffer above, the offset below.
+  constexpr int kOffsetBits = 44;
+  std::vector<std::uint64_t> borders;
+  const auto border_of = [](BufferId buffer, std::int64_t offset) {
+    SC_ASSERT(offset >> kOffsetBits == 0, "an offset beyond 2^44");
+    return static_cast<std::uint64_t>(buffer.value) << kOffsetBits | static_cast<std::uint64_t>(offset);
   };
-  std::vector<Border> borders;
+  const auto buffer_of = [](std::uint64_t border) {
+    return static_cast<std::int32_t>(border >> kOffsetBits);
+  };
+  const auto offset_of = [](std::uint64_t border) {
+    return static_cast<std::int64_t>(border & ((std::uint64_t{1} << kOffsetBits) - 1));
+  };
   borders.reserve(plan.ops.size() * 3);
   View last{BufferId{-1}, 0, 0};
   for (const View& view : plan.view_arena) {
     if (view == last || !is_gradient(plan.buffer(view.buffer).role)) continue;
     last = view;
-    borders.push_back({view.buffer.value, view.offset});
-    borders.push_back({view.buffer.value, view.offset + view.numel});
+    borders.push_back(border_of(view.buffer, view.offset));
+    borders.push_back(border_of(view.buffer, view.offset + view.numel));
   }
   first_.assign(plan.buffers.size(), -1);
   last_.assign(plan.buffers.size(), -1);
   for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
     if (!is_gradient(plan.buffers[b].role)) continue;
-    borders.push_back({static_cast<std::int32_t>(b), 0});
-    borders.push_back({static_cast<std::int32_t>(b), plan.buffers[b].numel});
+    borders.push_back(border_of(BufferId{static_cast<std::int32_t>(b)}, 0));
+    borders.push_back(border_of(BufferId{static_cast<std::int32_t>(b)}, plan.buffers[b].numel));
   }
   const auto sort_unique = [&] {
     std::sort(borders.begin(), borders.end());
@@ -53,11 +60,11 @@ ContentState::ContentState(const Plan& plan) : events_(plan.events) {
     const View from = plan.operand(op, 0)[0], to = plan.operand(op, 1)[0];
     const std::size_t known = borders.size();
     for (std::size_t i = 0; i < known; ++i) {
-      const Border border = borders[i];
+      const std::int32_t buffer = buffer_of(borders[i]);
+      const std::int64_t offset = offset_of(borders[i]);
       const auto mirror = [&](View a, View b) {
-        const bool inside = border.buffer == a.buffer.value && border.offset >= a.offset &&
-                            border.offset <= a.offset + a.numel;
-        if (inside) borders.push_back({b.buffer.value, border.offset - a.offset + b.offset});
+        const bool inside = buffer == a.buffer.value && offset >= a.offset && offset <= a.offset + a.numel;
+        if (inside) borders.push_back(border_of(b.buffer, offset - a.offset + b.offset));
       };
       mirror(from, to);
       mirror(to, from);
@@ -65,11 +72,12 @@ ContentState::ContentState(const Plan& plan) : events_(plan.events) {
     sort_unique();
   }
   offsets_.reserve(borders.size());
-  for (const Border& border : borders) {
-    auto& first = first_[static_cast<std::size_t>(border.buffer)];
-    if (first < 0) first = static_cast<std::int32_t>(offsets_.size());
-    last_[static_cast<std::size_t>(border.buffer)] = static_cast<std::int32_t>(offsets_.size());
-    offsets_.push_back(border.offset);
+  for (const std::uint64_t border : borders) {
+    const auto buffer = static_cast<std::size_t>(buffer_of(border));
+    const auto atom = static_cast<std::int32_t>(offsets_.size());
+    if (first_[buffer] < 0) first_[buffer] = atom;
+    last_[buffer] = atom;
+    offsets_.push_back(offset_of(border));
   }
   count_ = static_cast<std::int32_t>(offsets_.size());
   atoms_.resize(static_cast<std::size_t>(count_) * static_cast<std::size_t>(plan.ranks));

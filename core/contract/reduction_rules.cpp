@@ -13,15 +13,10 @@ bool overlaps(View a, View b) {
 
 }  // namespace
 
-/// What the sum over one group gives for one atom of the input; `result[i]` is the class on the i-th rank.
-void ClassRules::judge_sum(const Op& op, std::int32_t first, std::int32_t group, std::int32_t atom_offset,
-                           std::vector<Content>& result) {
-  const auto ranks = plan_.ranks_of(op);
-  const auto inputs = plan_.operand(op, 0);
-  int stale = 0;
-  for (std::int32_t i = first; i < first + group; ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    const Place place{ranks[at], inputs[at].buffer, state_.atoms(inputs[at]).first + atom_offset};
+/// What the sum over the ranks [first, first + group) of the op gives for one atom of the input.
+Content ClassRules::judge_sum(std::span<const Place> addends) {
+  std::size_t stale = 0;
+  for (const Place& place : addends) {
     Atom& atom = state_.at(place.rank, place.atom);
     if (!settled(place, atom, "W21")) continue;
     if (atom.content == Content::undefined && is_parameter(place)) {
@@ -35,40 +30,42 @@ void ClassRules::judge_sum(const Op& op, std::int32_t first, std::int32_t group,
     }
     stale += atom.content == Content::stale;
   }
-  if (stale > 0 && stale < group) {
-    const auto at = static_cast<std::size_t>(first);
-    const Place place{ranks[at], inputs[at].buffer, state_.atoms(inputs[at]).first + atom_offset};
-    breach("W28", place, "sums stale bytes of some ranks with contributions of others");
+  if (stale > 0 && stale < addends.size()) {
+    breach("W28", addends.front(), "sums stale bytes of some ranks with contributions of others");
   }
-  const Content sum = stale == group ? Content::stale : Content::valid;
-  for (std::int32_t i = first; i < first + group; ++i) result[static_cast<std::size_t>(i)] = sum;
+  return stale == addends.size() ? Content::stale : Content::valid;
 }
 
 void ClassRules::launch(const Op& op, const Communicate& communicate) {
   const auto ranks = plan_.ranks_of(op);
-  const auto inputs = plan_.operand(op, 0);
+  const auto inputs = plan_.operand(op, 0), outputs = plan_.operand(op, 1);
   const bool scatters = communicate.collective == Collective::reduce_scatter;
-  const auto range = state_.atoms(inputs[0]);
-  std::vector<Content> sums(ranks.size());
-  std::vector<std::vector<Content>> of_atom;
-  for (std::int32_t a = 0; a < range.second - range.first; ++a) {
-    for (std::int32_t g = 0; g < op.ranks; g += communicate.group)
-      judge_sum(op, g, communicate.group, a, sums);
-    of_atom.push_back(sums);
+  const auto group = static_cast<std::size_t>(communicate.group);
+  std::vector<std::pair<std::int32_t, std::int32_t>> input(ranks.size()), output(ranks.size());
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    input[i] = i > 0 && inputs[i] == inputs[i - 1] ? input[i - 1] : state_.atoms(inputs[i]);
+    output[i] = i > 0 && outputs[i] == outputs[i - 1] ? output[i - 1] : state_.atoms(outputs[i]);
+  }
+  std::vector<Place> addends(group);
+  for (std::size_t first = 0; first < ranks.size(); first += group) {
+    for (std::int32_t a = 0; a < input[first].second - input[first].first; ++a) {
+      for (std::size_t i = 0; i < group; ++i) {
+        addends[i] = {ranks[first + i], inputs[first + i].buffer, input[first + i].first + a};
+      }
+      const Content sum = judge_sum(addends);
+      for (std::size_t i = 0; i < group; ++i) {
+        const auto [own_first, own_last] = output[first + i];
+        const bool own = addends[i].atom >= own_first && addends[i].atom < own_last;
+        Atom& atom = state_.at(addends[i].rank, addends[i].atom);
+        written(atom, Content::in_flight);
+        atom.after = scatters && !own ? Content::stale : sum;
+        atom.earlier_step = false;
+      }
+    }
   }
   for (std::size_t i = 0; i < ranks.size(); ++i) {
-    const auto input = state_.atoms(inputs[i]);
-    const auto output = state_.atoms(plan_.operand(op, 1)[i]);
-    for (std::int32_t a = input.first; a < input.second; ++a) {
-      Atom& atom = state_.at(ranks[i], a);
-      const bool own = a >= output.first && a < output.second;
-      const Content sum = of_atom[static_cast<std::size_t>(a - input.first)][i];
-      written(atom, Content::in_flight);
-      atom.after = scatters && !own ? Content::stale : sum;
-      atom.earlier_step = false;
-    }
-    for (std::int32_t a = output.first; a < output.second; ++a) {
-      if (a >= input.first && a < input.second) continue;
+    for (std::int32_t a = output[i].first; a < output[i].second; ++a) {
+      if (a >= input[i].first && a < input[i].second) continue;  // in place
       written(state_.at(ranks[i], a), Content::in_flight);
       state_.at(ranks[i], a).after = Content::valid;
     }

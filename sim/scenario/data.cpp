@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 
 #include "core/assert.h"
 #include "core/integers.h"
@@ -97,8 +96,8 @@ void ScenarioData::provenance(const ContributionKey& key, std::span<float> x, st
   const auto digit = static_cast<std::int32_t>(index / coding->lanes);
   for (std::int64_t i = index % coding->lanes; i < length; i += coding->lanes) {
     const LaneDigit at = lane_digit(*coding, i);
-    lanes[static_cast<std::size_t>(i)] =
-        at.sign * std::ldexp(1.0f, 2 * ((digit + at.shift) % coding->digits));
+    const std::int32_t place = (digit + at.shift) % coding->digits;
+    lanes[static_cast<std::size_t>(i)] = at.sign * static_cast<float>(std::int32_t{1} << (2 * place));
   }
   for (std::int64_t i = 0; i < width; ++i) cross[static_cast<std::size_t>(i)] = cross_sign(i);
 }
