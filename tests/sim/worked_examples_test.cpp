@@ -1,0 +1,431 @@
+// The worked examples of wgrad section 9, number by number: real plans of the owners, with the inputs of the
+// book, and the buffers read after the events that its tables name. W is 2x2, rank 0 owns the first two
+// elements.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <map>
+
+#include "backends/registry.h"
+#include "core/contract/monitor.h"
+#include "core/numerics/narrow.h"
+#include "sim/faults/zoo.h"
+#include "sim/planner/planner.h"
+
+namespace shardcheck {
+namespace {
+
+using Values = std::vector<float>;
+
+/// A job whose contributions are given, executed op by op.
+class Book {
+ public:
+  explicit Book(Scenario scenario)
+      : scenario_(std::move(scenario)), backend_(make_backend("cpu", {"ideal"})) {
+    scenario_.tokens = 2;  // token t carries column t of the gradient
+    planned_ = plan_of(scenario_);
+    apply_fault(planned_, scenario_);
+  }
+
+  void give(int rank, int step, int microbatch, int use, const Values& gradient) {
+    given_[{rank, step, microbatch, use}] = gradient;
+  }
+
+  /// Runs until the `count`-th op of that kind and purpose has been executed.
+  template <class Kind>
+  void run_to(Purpose purpose, int count = 1) {
+    begin();
+    for (; count > 0; ++at_) {
+      ASSERT_LT(at_, std::ssize(planned_.plan.ops)) << "the plan has no such op";
+      const Op& op = planned_.plan.ops[static_cast<std::size_t>(at_)];
+      step_over();
+      if (std::holds_alternative<Kind>(op.action) && op.why.purpose == purpose) --count;
+    }
+  }
+  void run_to_end() {
+    begin();
+    for (; at_ < std::ssize(planned_.plan.ops); ++at_) step_over();
+  }
+  void run_to_finish(std::size_t step) {
+    begin();
+    for (; at_ < planned_.finishes[step].value; ++at_) step_over();
+  }
+
+  Values read(int rank, const std::string& name, std::int64_t numel = 4) {
+    const Plan& plan = planned_.plan;
+    for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
+      if (plan.buffers[b].name != name) continue;
+      const View view{BufferId{static_cast<int>(b)}, 0, numel};
+      std::vector<std::byte> bytes(static_cast<std::size_t>(numel * bytes_of(plan.buffers[b].dtype)));
+      backend_->read(plan, Rank{rank}, view, bytes);
+      Values values(static_cast<std::size_t>(numel));
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        if (plan.buffers[b].dtype == DType::f32) {
+          std::memcpy(&values[i], bytes.data() + 4 * i, 4);
+        } else {
+          std::uint16_t code = 0;
+          std::memcpy(&code, bytes.data() + 2 * i, 2);
+          values[i] = bf16_to_f32(code);
+        }
+      }
+      return values;
+    }
+    ADD_FAILURE() << "no buffer " << name;
+    return {};
+  }
+
+  std::string first_clause() const {
+    const auto findings = judge(planned_.plan);
+    return findings.empty() ? "" : findings.front().clause;
+  }
+  Planned& planned() { return planned_; }
+
+ private:
+  void step_over() {
+    backend_->execute(planned_.plan, OpIndex{static_cast<int>(at_)}, OpIndex{static_cast<int>(at_) + 1});
+  }
+
+  void begin() {
+    if (at_ > 0) return;
+    for (; at_ < planned_.setup_end.value; ++at_) step_over();
+    for (const auto& [where, gradient] : given_) {
+      const auto [rank, step, microbatch, use] = where;
+      for (const InputSlot& slot : planned_.inputs) {
+        if (slot.step != step || slot.microbatch != microbatch || slot.use != use) continue;
+        write(rank, slot.x, {1, 0, 0, 1});
+        write(rank, slot.dy, {gradient[0], gradient[2], gradient[1], gradient[3]});
+      }
+    }
+  }
+  void write(int rank, View view, const Values& values) {
+    std::vector<std::byte> bytes;
+    const bool narrow = planned_.plan.buffer(view.buffer).dtype == DType::bf16;
+    for (const float value : values) {
+      const std::uint16_t code = f32_to_bf16(value);
+      const auto* begin =
+          narrow ? reinterpret_cast<const std::byte*>(&code) : reinterpret_cast<const std::byte*>(&value);
+      bytes.insert(bytes.end(), begin, begin + (narrow ? 2 : 4));
+    }
+    backend_->write(planned_.plan, Rank{rank}, {view.buffer, view.offset, std::ssize(values)}, bytes);
+  }
+
+  Scenario scenario_;
+  Planned planned_;
+  std::unique_ptr<Backend> backend_;
+  std::map<std::array<int, 4>, Values> given_;
+  std::ptrdiff_t at_ = 0;
+};
+
+Scenario two_by_two(Strategy strategy) {
+  Scenario s;
+  s.strategy = strategy;
+  s.ranks = 2;
+  s.microbatches = 2;
+  s.steps = 2;
+  s.overlap = false;
+  s.data = DataMode::integers;
+  s.parameters = {{.name = "w", .shape = {2, 2}}};
+  s.uses = {{0, Producer::fused, -1}};
+  return s;
+}
+
+void give_the_book(Book& book, int step = 0) {
+  book.give(0, step, 0, 0, {1, 2, 0, 1});
+  book.give(0, step, 1, 0, {4, 0, 8, 4});
+  book.give(1, step, 0, 0, {16, 16, 0, 32});
+  book.give(1, step, 1, 0, {64, 0, 64, 128});
+}
+
+// 9.1 speaks of DDP with the distributed optimizer; Megatron-FSDP "optim" is the same machine and cuts 2x2 in
+// half.
+TEST(WorkedExample91, PersistentBufferReducedOnce) {
+  Book book(two_by_two(Strategy::fsdp_optim));
+  give_the_book(book);
+  book.run_to<Fill>(Purpose::zero);
+  EXPECT_EQ(book.read(0, "main_grad"), (Values{0, 0, 0, 0}));
+  book.run_to<Gemm>(Purpose::write);
+  EXPECT_EQ(book.read(0, "main_grad"), (Values{1, 2, 0, 1}));
+  EXPECT_EQ(book.read(1, "main_grad"), (Values{16, 16, 0, 32}));
+  book.run_to<Gemm>(Purpose::write);
+  EXPECT_EQ(book.read(0, "main_grad"), (Values{5, 2, 8, 5}));
+  EXPECT_EQ(book.read(1, "main_grad"), (Values{80, 16, 64, 160}));
+  book.run_to<Scale>(Purpose::scale);
+  EXPECT_EQ(book.read(0, "main_grad"), (Values{2.5, 1, 4, 2.5}));
+  EXPECT_EQ(book.read(1, "main_grad"), (Values{40, 8, 32, 80}));
+  book.run_to<Communicate>(Purpose::reduce);
+  EXPECT_EQ(book.read(0, "main_grad"), (Values{42.5, 9, 4, 2.5}));
+  EXPECT_EQ(book.read(1, "main_grad"), (Values{40, 8, 36, 82.5}));
+  EXPECT_EQ(book.first_clause(), "");
+}
+
+TEST(WorkedExample91, NextStepWithoutZeroing) {
+  Scenario s = two_by_two(Strategy::fsdp_optim);
+  s.fault = "M-W6";
+  Book book(s);
+  give_the_book(book, 0);
+  give_the_book(book, 1);
+  book.run_to<Gemm>(Purpose::write, 3);
+  EXPECT_EQ(book.read(0, "main_grad"), (Values{43.5, 11, 4, 3.5}));
+  EXPECT_EQ(book.read(1, "main_grad"), (Values{56, 24, 36, 114.5}));
+  EXPECT_EQ(book.first_clause(), "W6");
+}
+
+TEST(WorkedExample92, LeaseReducedEveryMicrobatch) {
+  Scenario s = two_by_two(Strategy::fsdp_optim_grads);
+  s.slots = 1;
+  Book book(s);
+  give_the_book(book);
+  book.run_to<Gemm>(Purpose::write);
+  EXPECT_EQ(book.read(0, "slot.0"), (Values{1, 2, 0, 1}));
+  book.run_to<Scale>(Purpose::scale);
+  EXPECT_EQ(book.read(1, "slot.0"), (Values{8, 8, 0, 16}));
+  book.run_to<Communicate>(Purpose::reduce);
+  EXPECT_EQ(book.read(0, "slot.0"), (Values{8.5, 9, 0, .5}));
+  EXPECT_EQ(book.read(1, "slot.0"), (Values{8, 8, 0, 16.5}));
+  book.run_to<Add>(Purpose::accumulate);
+  EXPECT_EQ(book.read(0, "shard.0", 2), (Values{8.5, 9}));
+  EXPECT_EQ(book.read(1, "shard.0", 2), (Values{0, 16.5}));
+  book.run_to<Gemm>(Purpose::write);
+  EXPECT_EQ(book.read(0, "slot.0"), (Values{4, 0, 8, 4}));
+  book.run_to<Communicate>(Purpose::reduce);
+  EXPECT_EQ(book.read(0, "slot.0"), (Values{34, 0, 4, 2}));
+  EXPECT_EQ(book.read(1, "slot.0"), (Values{32, 0, 36, 66}));
+  book.run_to<Add>(Purpose::accumulate);
+  EXPECT_EQ(book.read(0, "shard.0", 2), (Values{42.5, 9}));
+  EXPECT_EQ(book.read(1, "shard.0", 2), (Values{36, 82.5}));
+  EXPECT_EQ(book.first_clause(), "");
+}
+
+/// Without poison the recycled bytes are those of the last microbatch: the wrong numbers of the book.
+TEST(WorkedExample92, AccumulatingOntoRecycledBytes) {
+  Scenario s = two_by_two(Strategy::fsdp_optim_grads);
+  s.slots = 1;
+  s.steps = 1;
+  Book book(s);
+  give_the_book(book);
+  int leases = 0;
+  for (Op& op : book.planned().plan.ops) {
+    if (auto* gemm = std::get_if<Gemm>(&op.action); gemm && op.why.microbatch == 1) gemm->accumulate = true;
+    // A pool that recycles without poisoning: the second lease finds what the first left.
+    if (std::holds_alternative<OpenLease>(op.action) && ++leases == 2) op.action = BeginMicrobatch{};
+  }
+  book.run_to_finish(0);
+  EXPECT_EQ(book.read(0, "shard.0", 2), (Values{50.75, 17.5}));
+  EXPECT_EQ(book.read(1, "shard.0", 2), (Values{36, 91}));
+}
+
+TEST(WorkedExample93, OverwriteFlagOnPersistentBuffer) {
+  Scenario s = two_by_two(Strategy::megatron_ddp);
+  s.loss = Loss::per_token;
+  s.fault = "B-08";
+  Book book(s);
+  give_the_book(book);
+  book.run_to<Gemm>(Purpose::write);
+  EXPECT_EQ(book.read(0, "main_grad")[0], 1);
+  EXPECT_EQ(book.read(1, "main_grad")[0], 16);
+  book.run_to<Gemm>(Purpose::write);
+  EXPECT_EQ(book.read(0, "main_grad")[0], 4);
+  EXPECT_EQ(book.read(1, "main_grad")[0], 64);
+  book.run_to<Communicate>(Purpose::reduce);
+  EXPECT_EQ(book.read(0, "main_grad")[0], 68);
+  EXPECT_EQ(book.read(1, "main_grad")[0], 68);
+  EXPECT_EQ(book.first_clause(), "W4");
+}
+
+Scenario tied(Strategy strategy) {
+  Scenario s = two_by_two(strategy);
+  s.ranks = 1;
+  s.steps = 1;
+  s.uses = {{0, Producer::unfused, -1}, {0, Producer::fused, -1}};  // embedding first, head last
+  return s;
+}
+
+void give_tied(Book& book) {
+  book.give(0, 0, 0, 1, {1, 1, 0, 0});
+  book.give(0, 0, 0, 0, {4, 0, 4, 0});
+  book.give(0, 0, 1, 1, {16, 16, 0, 0});
+  book.give(0, 0, 1, 0, {64, 0, 64, 0});
+}
+
+TEST(WorkedExample94, TiedWeightInDdp) {
+  Book book(tied(Strategy::megatron_ddp));
+  give_tied(book);
+  book.run_to<Gemm>(Purpose::write);
+  EXPECT_EQ(book.read(0, "main_grad"), (Values{1, 1, 0, 0}));
+  book.run_to<Add>(Purpose::fold);
+  EXPECT_EQ(book.read(0, "main_grad"), (Values{5, 1, 4, 0}));
+  book.run_to_end();
+  EXPECT_EQ(book.read(0, "main_grad"), (Values{85, 17, 68, 0}));
+  EXPECT_EQ(book.first_clause(), "");
+}
+
+TEST(WorkedExample94, DdpThatIgnoresTheRequestForZeros) {
+  Scenario s = tied(Strategy::megatron_ddp);
+  s.fault = "B-20a";
+  Book book(s);
+  give_tied(book);
+  book.run_to_end();
+  EXPECT_EQ(book.read(0, "main_grad"), (Values{17, 17, 0, 0}));
+  EXPECT_EQ(book.first_clause(), "W13");
+}
+
+TEST(WorkedExample94, PlaceholderWithStaleContent) {
+  Scenario s = tied(Strategy::megatron_ddp);
+  s.fault = "B-18";
+  Book book(s);
+  give_tied(book);
+  EXPECT_EQ(book.first_clause(), "W14");
+  for (Op& op : book.planned().plan.ops) {
+    if (op.why.purpose == Purpose::dummy && std::holds_alternative<Undefine>(op.action)) op.action = Fill{9};
+  }
+  book.run_to<Add>(Purpose::fold);
+  EXPECT_EQ(book.read(0, "main_grad"), (Values{14, 10, 13, 9}));
+  book.run_to_end();
+  EXPECT_EQ(book.read(0, "main_grad"), (Values{103, 35, 86, 18}));
+}
+
+TEST(WorkedExample94, EmbeddingPartDropped) {
+  Scenario s = tied(Strategy::fsdp_optim_grads);
+  s.fault = "B-20a";
+  Book book(s);
+  give_tied(book);
+  book.run_to_end();
+  EXPECT_EQ(book.read(0, "shard.0"), (Values{17, 17, 0, 0}));
+  EXPECT_EQ(book.first_clause(), "W13");
+}
+
+TEST(WorkedExample94, EmbeddingPartCopiedOverTheHead) {
+  Scenario s = tied(Strategy::fsdp_optim_grads);
+  s.fault = "B-20b";
+  Book book(s);
+  give_tied(book);
+  book.run_to_end();
+  EXPECT_EQ(book.read(0, "shard.0"), (Values{68, 0, 68, 0}));
+  EXPECT_EQ(book.first_clause(), "W12");
+}
+
+/// Today's hooks show the same two numbers without any fault: case (b), because the embedding's unshard
+/// lowers the flag.
+TEST(WorkedExample94, MegatronFsdpAsRead) {
+  Scenario s = tied(Strategy::fsdp_optim_grads);
+  s.write_mode = WriteMode::te_ops;
+  s.uses[1].unit = 1;  // the head runs in a unit of its own, the embedding's unit is gathered after it
+  Book book(s);
+  give_tied(book);
+  book.run_to_end();
+  EXPECT_EQ(book.read(0, "shard.0"), (Values{68, 0, 68, 0}));
+  EXPECT_EQ(book.first_clause(), "W12");
+  s.uses[1].unit = -1;  // case (a): one unit, the flag is still up when the shared hook runs
+  Book same_unit(s);
+  give_tied(same_unit);
+  same_unit.run_to_end();
+  EXPECT_EQ(same_unit.read(0, "shard.0"), (Values{17, 17, 0, 0}));
+  EXPECT_EQ(same_unit.first_clause(), "W13");
+}
+
+TEST(WorkedExample95, RepeatedLayerAndFirstCallFlag) {
+  Scenario s = two_by_two(Strategy::megatron_ddp);
+  s.ranks = 1;
+  s.steps = 1;
+  s.write_mode = WriteMode::te_module;
+  s.first_microbatch = FirstMicrobatch::armed;
+  s.uses = {{0, Producer::fused, -1}, {0, Producer::fused, -1}};
+  Book book(s);
+  book.give(0, 0, 0, 0, {1, 0, 0, 0});
+  book.give(0, 0, 0, 1, {4, 0, 0, 0});
+  book.give(0, 0, 1, 0, {16, 0, 0, 0});
+  book.give(0, 0, 1, 1, {64, 0, 0, 0});
+  book.run_to<Gemm>(Purpose::write);
+  EXPECT_EQ(book.read(0, "main_grad")[0], 4);
+  book.run_to<Gemm>(Purpose::write);
+  EXPECT_EQ(book.read(0, "main_grad")[0], 1);
+  book.run_to<Gemm>(Purpose::write, 2);
+  EXPECT_EQ(book.read(0, "main_grad")[0], 81);
+  EXPECT_EQ(book.first_clause(), "W5");
+}
+
+TEST(WorkedExample97, ScaleOnTheRunningShard) {
+  Scenario s = two_by_two(Strategy::fsdp_optim_grads);
+  s.fault = "B-33";
+  Book book(s);
+  give_the_book(book);
+  book.run_to_finish(0);
+  EXPECT_EQ(book.read(0, "shard.0", 2), (Values{76.5, 9}));
+  EXPECT_EQ(book.read(1, "shard.0", 2), (Values{72, 148.5}));
+  EXPECT_EQ(book.first_clause(), "W25");
+}
+
+TEST(WorkedExample97, AliasDoublingInAGroupOfOne) {
+  Scenario s = two_by_two(Strategy::fsdp_optim_grads);
+  s.ranks = 1;
+  s.fault = "B-34";
+  Book book(s);
+  book.give(0, 0, 0, 0, {1, 2, 0, 1});
+  book.give(0, 0, 1, 0, {4, 0, 8, 4});
+  book.run_to_finish(0);
+  EXPECT_EQ(book.read(0, "shard.0"), (Values{6, 4, 8, 6}));
+  EXPECT_EQ(book.first_clause(), "W26");
+}
+
+TEST(WorkedExample97, PersistentBufferRescaledEveryMicrobatch) {
+  Scenario s = two_by_two(Strategy::fsdp_optim);
+  s.ranks = s.steps = 1;
+  s.fault = "B-35";
+  Book book(s);
+  book.give(0, 0, 0, 0, {1, 2, 0, 1});
+  book.give(0, 0, 1, 0, {4, 0, 8, 4});
+  book.run_to_finish(0);
+  // The book scales after the last microbatch too: 2.25, .5, 4, 2.25.
+  EXPECT_EQ(book.read(0, "main_grad"), (Values{4.5, 1, 8, 4.5}));
+  EXPECT_EQ(book.first_clause(), "W25");
+}
+
+TEST(WorkedExample97, ReducedTwice) {
+  Scenario s = two_by_two(Strategy::megatron_ddp);
+  s.loss = Loss::per_token;
+  s.fault = "B-37";
+  Book book(s);
+  give_the_book(book);
+  book.run_to<Communicate>(Purpose::reduce, 2);
+  EXPECT_EQ(book.read(0, "main_grad")[0], 170);
+  EXPECT_EQ(book.first_clause(), "W27");
+}
+
+TEST(WorkedExample98, MicrobatchesAddedInBf16) {
+  for (const DType type : {DType::bf16, DType::f32}) {
+    Scenario s = two_by_two(Strategy::megatron_ddp);
+    s.ranks = 1;
+    s.steps = 1;
+    s.microbatches = 5;
+    s.main_grad = s.comm = type;
+    Book book(s);
+    for (int m = 0; m < 5; ++m) book.give(0, 0, m, 0, {m == 0 ? 512.0f : 1.0f, 0, 0, 0});
+    book.run_to_end();
+    EXPECT_EQ(book.read(0, "main_grad")[0], type == DType::bf16 ? 512 : 516);
+  }
+}
+
+TEST(WorkedExample98, AverageOverSevenRanksInBf16) {
+  Scenario s = two_by_two(Strategy::megatron_ddp);
+  s.ranks = 7;
+  s.steps = s.microbatches = 1;
+  s.main_grad = s.comm = DType::bf16;
+  s.scaling = Scaling::in_collective;
+  Book book(s);
+  for (int rank = 0; rank < 7; ++rank) book.give(rank, 0, 0, 0, {1, 0, 0, 0});
+  book.run_to_end();
+  EXPECT_EQ(book.read(3, "main_grad")[0], 0.9921875f);
+}
+
+TEST(WorkedExample98, FusedWriteKeepsLowBits) {
+  Scenario s = two_by_two(Strategy::megatron_ddp);
+  s.ranks = s.steps = s.microbatches = 1;
+  s.parameters[0].dtype = DType::f32;
+  Book book(s);
+  book.give(0, 0, 0, 0, {1 + 0x1p-12f, 0, 0, 0});
+  book.run_to_end();
+  EXPECT_EQ(book.read(0, "main_grad")[0], 1.000244140625f);
+}
+
+}  // namespace
+}  // namespace shardcheck
