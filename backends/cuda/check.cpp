@@ -8,7 +8,8 @@ namespace shardcheck::gpu {
 namespace {
 
 [[noreturn]] void fail(std::string_view call, std::string_view text) {
-  throw Error(ErrorKind::machine_cannot, fmt::format("cuda: {} failed: {}", call.substr(0, call.find('(')), text));
+  throw Error(ErrorKind::machine_cannot,
+              fmt::format("cuda: {} failed: {}", call.substr(0, call.find('(')), text));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Checked calls: every result of CUDA, cuBLASLt and NCCL goes through SC_CHECK, and what fails becomes an Error with
-// the call's name.
+// Checked calls: every result of CUDA, cuBLASLt and NCCL goes through SC_CHECK, and what fails becomes an
+// Error with the call's name.
 #pragma once
 
 #include <cublasLt.h>
@@ -10,8 +10,8 @@
 
 namespace shardcheck::gpu {
 
-/// Throws Error(machine_cannot) unless the result is success. `call` is the source text of the call; its name is
-/// what stands before the first parenthesis.
+/// Throws Error(machine_cannot) unless the result is success. `call` is the source text of the call; its name
+/// is what stands before the first parenthesis.
 void check(cudaError_t result, std::string_view call);
 void check(cublasStatus_t result, std::string_view call);
 /// ncclInProgress counts as success: communicators are non-blocking, and communicators.h waits for them.

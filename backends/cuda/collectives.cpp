@@ -28,8 +28,8 @@ void check(const Communicate& communicate, const CollectiveRanges& group) {
   }
 }
 
-/// True when every output lies apart from its input or just where the collective works in place: then no element is
-/// written before it is read. Buffers of different ranks never overlap.
+/// True when every output lies apart from its input or just where the collective works in place: then no
+/// element is written before it is read. Buffers of different ranks never overlap.
 bool works_in_place(const Communicate& communicate, const CollectiveRanges& group) {
   for (std::size_t i = 0; i < group.ranks.size(); ++i) {
     const Range &input = group.inputs[i], &output = group.outputs[i];
@@ -38,7 +38,9 @@ bool works_in_place(const Communicate& communicate, const CollectiveRanges& grou
     bool in_place = false;
     switch (communicate.collective) {
       case Collective::all_reduce: in_place = input.data == output.data; break;
-      case Collective::reduce_scatter: in_place = input.data + position * output.bytes() == output.data; break;
+      case Collective::reduce_scatter:
+        in_place = input.data + position * output.bytes() == output.data;
+        break;
       case Collective::all_gather: in_place = output.data + position * input.bytes() == input.data; break;
     }
     if (!in_place) return false;
@@ -85,10 +87,10 @@ void CollectiveUnit::run(const Communicate& communicate, Stream stream, const Co
     } else if (size > kRanksPerLaunch || !works_in_place(communicate, group)) {
       run_through_scratch(call, group);
     } else {
-      const bool fits = waiting_.empty() || ((waiting_.size() + 1) * size <= kRanksPerLaunch &&
-                                             waiting_[0].gpu() == group.gpu() &&
-                                             waiting_[0].inputs[0].numel == group.inputs[0].numel &&
-                                             waiting_[0].dtype() == group.dtype());
+      const bool fits =
+          waiting_.empty() ||
+          ((waiting_.size() + 1) * size <= kRanksPerLaunch && waiting_[0].gpu() == group.gpu() &&
+           waiting_[0].inputs[0].numel == group.inputs[0].numel && waiting_[0].dtype() == group.dtype());
       if (!fits) launch_waiting();
       waiting_.push_back(group);
     }
@@ -124,7 +126,6 @@ void CollectiveUnit::launch_whole_groups(const Call& call, std::span<const Colle
     reduce.aligned = aligned && (!call.scatters() || reduce.part % 8 == 0);
     launch_reduce(reduce, groups[0].dtype(), stream);
   } else {
-    gather.aligned = aligned && gather.bytes % 16 == 0;
     launch_gather(gather, stream);
   }
 }
@@ -149,7 +150,8 @@ void CollectiveUnit::run_through_scratch(const Call& call, const CollectiveRange
 
 void CollectiveUnit::run_across(const Call& call, const CollectiveRanges& group) {
   const std::vector<PartialSum> sums = partial_sums(call.fold, group.ranks);
-  const bool alone = sums.size() == group.ranks.size() && std::is_sorted(group.ranks.begin(), group.ranks.end()) &&
+  const bool alone = sums.size() == group.ranks.size() &&
+                     std::is_sorted(group.ranks.begin(), group.ranks.end()) &&
                      works_in_place(call.communicate, group);
   const Range& larger = call.reduces() ? group.inputs[0] : group.outputs[0];
   std::vector<Share> shares;
@@ -184,24 +186,26 @@ void CollectiveUnit::run_by_nccl_alone(const Call& call, const CollectiveRanges&
       const cudaStream_t stream = shares[i].stream;
       switch (call.communicate.collective) {
         case Collective::all_reduce:
-          SC_CHECK(ncclAllReduce(input.data, output.data, count_of(input.numel), nccl_type(input.dtype), reduction,
-                                 members[i], stream));
+          SC_CHECK(ncclAllReduce(input.data, output.data, count_of(input.numel), nccl_type(input.dtype),
+                                 reduction, members[i], stream));
           break;
         case Collective::reduce_scatter:
           SC_CHECK(ncclReduceScatter(input.data, output.data, count_of(output.numel), nccl_type(input.dtype),
                                      reduction, members[i], stream));
           break;
         case Collective::all_gather:
-          SC_CHECK(ncclAllGather(input.data, output.data, count_of(input.bytes()), ncclUint8, members[i], stream));
+          SC_CHECK(
+              ncclAllGather(input.data, output.data, count_of(input.bytes()), ncclUint8, members[i], stream));
           break;
       }
     }
   });
 }
 
-/// Partial sums on each GPU, their sum by NCCL, and to every output its part. The factor of an average counts all
-/// ranks, so that it is applied here and NCCL sums.
-void CollectiveUnit::reduce_across(const Call& call, const CollectiveRanges& group, std::span<const Share> shares) {
+/// Partial sums on each GPU, their sum by NCCL, and to every output its part. The factor of an average counts
+/// all ranks, so that it is applied here and NCCL sums.
+void CollectiveUnit::reduce_across(const Call& call, const CollectiveRanges& group,
+                                   std::span<const Share> shares) {
   const Range& any = group.inputs[0];
   const float factor = call.averages() ? rounded_reciprocal(any.dtype, group.ranks.size()) : 1.0f;
   for (const Share& share : shares) {

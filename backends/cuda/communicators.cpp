@@ -83,10 +83,11 @@ void Communicators::await(cudaStream_t stream) {
 /// Aborting lets the kernels of a stuck collective end, so that memory can be freed afterwards.
 void Communicators::give_up(std::string_view what) {
   abort_all();
-  throw Error(ErrorKind::machine_cannot,
-              fmt::format("cuda: NCCL: {}; gave up after at most {} s (--comm-timeout), a peer is lost or the "
-                          "collectives do not match",
-                          what, std::chrono::duration<double>(timeout_).count()));
+  throw Error(
+      ErrorKind::machine_cannot,
+      fmt::format("cuda: NCCL: {}; gave up after at most {} s (--comm-timeout), a peer is lost or the "
+                  "collectives do not match",
+                  what, std::chrono::duration<double>(timeout_).count()));
 }
 
 void Communicators::abort_all() {

@@ -26,7 +26,8 @@ constexpr std::array kCases = {
     Case{DType::f16, DType::f32, 40, 72, 128, false},     Case{DType::bf16, DType::f32, 1024, 128, 72, false},
 };
 
-/// Finite numbers of both signs over 24 binades: order, alignment and truncation all show. A Weyl sequence, mixed.
+/// Finite numbers of both signs over 24 binades: order, alignment and truncation all show. A Weyl sequence,
+/// mixed.
 std::vector<std::byte> numbers(DType type, std::int64_t count, std::uint64_t seed) {
   std::vector<std::byte> bytes(static_cast<std::size_t>(count * bytes_of(type)));
   for (std::int64_t i = 0; i < count; ++i) {
@@ -59,7 +60,8 @@ std::int64_t differences(Backend& backend, const Case& c) {
   build.op(Gemm{c.tokens, c.rows, c.columns, c.accumulate}, {}, Stream::compute, std::span(&rank, 1));
   build.on(build.whole(dy)).on(build.whole(x)).on(build.whole(d));
 
-  const auto dy_bytes = numbers(c.operand, c.tokens * c.rows, 1), x_bytes = numbers(c.operand, c.tokens * c.columns, 2);
+  const auto dy_bytes = numbers(c.operand, c.tokens * c.rows, 1),
+             x_bytes = numbers(c.operand, c.tokens * c.columns, 2);
   std::vector<std::byte> expected = numbers(c.destination, c.rows * c.columns, 3);
   std::vector<std::byte> found(expected.size());
   backend.write(plan, rank, build.whole(dy), dy_bytes);
@@ -67,7 +69,8 @@ std::int64_t differences(Backend& backend, const Case& c) {
   backend.write(plan, rank, build.whole(d), expected);
   backend.execute(plan, OpIndex{0}, OpIndex{1});
   backend.read(plan, rank, build.whole(d), found);
-  wgrad(kHopper, c.operand, dy_bytes, x_bytes, c.tokens, c.rows, c.columns, c.accumulate, c.destination, expected);
+  wgrad(kHopper, c.operand, dy_bytes, x_bytes, c.tokens, c.rows, c.columns, c.accumulate, c.destination,
+        expected);
   const auto size = static_cast<std::size_t>(bytes_of(c.destination));
   std::int64_t count = 0;
   for (std::size_t at = 0; at < found.size(); at += size) {
@@ -91,8 +94,8 @@ ArithmeticConfirmation confirm_arithmetic() {
     const std::string how = gemm_algorithms(*backend).back();
     any_by_library |= how.find("cuBLASLt algorithm") != std::string::npos;
     result.confirmed &= count == 0;
-    result.lines.push_back(fmt::format("{} of {} outputs differ from the profile hopper. {}", count, c.rows * c.columns,
-                                       how));
+    result.lines.push_back(
+        fmt::format("{} of {} outputs differ from the profile hopper. {}", count, c.rows * c.columns, how));
   }
   result.confirmed &= any_by_library;
   if (!any_by_library) result.lines.emplace_back("cuBLASLt computed none of them, so nothing is confirmed");

@@ -1,19 +1,17 @@
 #include "backends/cuda/cuda_backend.h"
 
 #include <algorithm>
-#include <bit>
 #include <span>
 
 #include "backends/cuda/collectives.h"
 #include "backends/cuda/elementwise.h"
 #include "backends/cuda/gemm.h"
+#include "backends/cuda/launch.h"
 #include "backends/cuda/memory.h"
 #include "backends/cuda/plan_events.h"
-#include "backends/cuda/reduce_steps.h"
 #include "core/assert.h"
 #include "core/error.h"
 #include "core/integers.h"
-#include "core/numerics/narrow.h"
 
 namespace shardcheck {
 namespace {
@@ -40,39 +38,6 @@ class CudaBackend final : public Backend {
   gpu::GemmUnit gemm_;
   gpu::CollectiveUnit collectives_;
   gpu::PlanEvents events_;
-};
-
-/// The bit pattern of `value` rounded to `type`. One-byte elements take only 0.
-std::uint32_t bits_of(DType type, float value) {
-  switch (type) {
-    case DType::f32: return std::bit_cast<std::uint32_t>(value);
-    case DType::bf16: return f32_to_bf16(value);
-    case DType::f16: return f32_to_f16(value);
-    default:
-      SC_ASSERT(value == 0, "one-byte elements are filled with zero only: a value needs a cast policy");
-      return 0;
-  }
-}
-
-/// Operands of an elementwise op on one GPU, for one launch.
-struct Launch {
-  gpu::RankTable table{};
-  gpu::Types types{};
-
-  void add(const gpu::Range& source, const gpu::Range& destination) {
-    if (table.ranks == 0) {
-      types = {source.dtype, destination.dtype};
-      table.aligned = true;
-    }
-    SC_ASSERT(source.dtype == types.source && destination.dtype == types.destination,
-              "types differ between the ranks of an op");
-    SC_ASSERT(source.numel == destination.numel, "source and destination differ in size");
-    table.source[table.ranks] = source.data;
-    table.destination[table.ranks] = destination.data;
-    table.numel[table.ranks] = destination.numel;
-    table.aligned &= gpu::is_aligned(source.data) && gpu::is_aligned(destination.data);
-    ++table.ranks;
-  }
 };
 
 /// Enqueues one op: what each kind of action means on the op's ranks.
@@ -112,7 +77,7 @@ struct CudaBackend::Run {
   template <class Enqueue>
   void in_place(Enqueue enqueue) const {
     on_each_gpu([&](int gpu, std::span<const std::size_t> positions) {
-      Launch launch;
+      gpu::Launch launch;
       for (std::size_t i : positions) launch.add(range(0, i), range(0, i));
       enqueue(launch, begin_on(gpu));
     });
@@ -122,25 +87,25 @@ struct CudaBackend::Run {
   void source_to(Enqueue enqueue) const {
     on_each_gpu([&](int gpu, std::span<const std::size_t> positions) {
       const std::vector<gpu::Range> sources = apart_from_destinations(gpu, positions);
-      Launch launch;
+      gpu::Launch launch;
       for (std::size_t n = 0; n < positions.size(); ++n) launch.add(sources[n], range(1, positions[n]));
       enqueue(launch, begin_on(gpu));
     });
   }
   std::vector<gpu::Range> apart_from_destinations(int gpu, std::span<const std::size_t> positions) const;
-  void fill_with_poison(const Launch& launch, cudaStream_t stream) const {
+  void fill_with_poison(const gpu::Launch& launch, cudaStream_t stream) const {
     const DType type = launch.types.destination;
     launch_fill(launch.table, bytes_of(type), poison_bits(plan.poison, type), stream);
   }
   void poison() const {
-    in_place([&](const Launch& launch, cudaStream_t stream) { fill_with_poison(launch, stream); });
+    in_place([&](const gpu::Launch& launch, cudaStream_t stream) { fill_with_poison(launch, stream); });
   }
 
   /// The poison of a fresh buffer is no op of the plan's streams: everything later comes after it.
   void operator()(const Allocate&) const {
     on_each_gpu([&](int gpu, std::span<const std::size_t> positions) {
       for (std::size_t i : positions) self.memory_.allocate(plan, rank(i), plan.operand(op, 0)[i].buffer);
-      Launch launch;
+      gpu::Launch launch;
       for (std::size_t i : positions) {
         const BufferId id = plan.operand(op, 0)[i].buffer;
         const gpu::Range whole = self.memory_.at(plan, rank(i), {id, 0, plan.buffer(id).numel});
@@ -152,9 +117,9 @@ struct CudaBackend::Run {
   void operator()(const Undefine&) const { poison(); }
   void operator()(const OpenLease&) const { poison(); }
   void operator()(const Fill& fill) const {
-    in_place([&](const Launch& launch, cudaStream_t stream) {
+    in_place([&](const gpu::Launch& launch, cudaStream_t stream) {
       const DType type = launch.types.destination;
-      launch_fill(launch.table, bytes_of(type), bits_of(type, fill.value), stream);
+      launch_fill(launch.table, bytes_of(type), gpu::bits_of(type, fill.value), stream);
     });
   }
   void operator()(const Gemm& gemm) const {
@@ -166,7 +131,7 @@ struct CudaBackend::Run {
     });
   }
   void operator()(const Copy&) const {
-    source_to([](const Launch& launch, cudaStream_t stream) {
+    source_to([](const gpu::Launch& launch, cudaStream_t stream) {
       if (launch.types.source == launch.types.destination) {
         launch_copy_bits(launch.table, bytes_of(launch.types.source), stream);
       } else {
@@ -175,15 +140,17 @@ struct CudaBackend::Run {
     });
   }
   void operator()(const Add&) const {
-    source_to([](const Launch& launch, cudaStream_t stream) { launch_add(launch.table, launch.types, stream); });
+    source_to([](const gpu::Launch& launch, cudaStream_t stream) {
+      launch_add(launch.table, launch.types, stream);
+    });
   }
   void operator()(const Scale& scale) const {
-    in_place([&](const Launch& launch, cudaStream_t stream) {
+    in_place([&](const gpu::Launch& launch, cudaStream_t stream) {
       launch_scale(launch.table, launch.types.destination, scale.factor, stream);
     });
   }
   void operator()(const SgdStep& sgd) const {
-    source_to([&](const Launch& launch, cudaStream_t stream) {
+    source_to([&](const gpu::Launch& launch, cudaStream_t stream) {
       SC_ASSERT(launch.types.destination == DType::f32, "master weights are fp32");
       launch_sgd_step(launch.table, launch.types.source, sgd.rate, stream);
     });
@@ -206,7 +173,8 @@ struct CudaBackend::Run {
   void operator()(const Wait& wait) const {
     on_each_gpu([&](int gpu, std::span<const std::size_t> positions) {
       const gpu::PlanEvents::Queue queue{gpu, op.stream, begin_on(gpu)};
-      // With two streams there is one that can be waited for, and its event is the same for all ranks of the GPU.
+      // With two streams there is one that can be waited for, and its event is the same for all ranks of the
+      // GPU.
       for (std::size_t i : positions) {
         if (self.events_.wait(queue, rank(i), wait.event)) break;
       }
@@ -217,10 +185,10 @@ struct CudaBackend::Run {
   void operator()(const Event&) const {}
 };
 
-/// Operand 0 on the ranks at `positions`; where it overlaps operand 1 without being the same view, a copy of it, because
-/// a kernel reads and writes in no particular order.
-std::vector<gpu::Range> CudaBackend::Run::apart_from_destinations(int gpu,
-                                                                  std::span<const std::size_t> positions) const {
+/// Operand 0 on the ranks at `positions`; where it overlaps operand 1 without being the same view, a copy of
+/// it, because a kernel reads and writes in no particular order.
+std::vector<gpu::Range> CudaBackend::Run::apart_from_destinations(
+    int gpu, std::span<const std::size_t> positions) const {
   constexpr std::int64_t kAlignment = 256;
   std::vector<gpu::Range> sources;
   std::int64_t needed = 0;
@@ -235,7 +203,7 @@ std::vector<gpu::Range> CudaBackend::Run::apart_from_destinations(int gpu,
   if (needed == 0) return sources;
   std::byte* scratch = self.machine_.gpu(gpu).scratch(op.stream, needed);
   const cudaStream_t stream = begin_on(gpu);
-  Launch launch;
+  gpu::Launch launch;
   for (std::size_t n = 0; n < positions.size(); ++n) {
     if (!is_in_the_way(sources[n], positions[n])) continue;
     gpu::Range copy = sources[n];
@@ -270,7 +238,7 @@ void CudaBackend::write(const Plan& plan, Rank rank, View view, std::span<const 
   const cudaStream_t stream = machine_.gpu(range.gpu).begin_host_work();
   if (is_new && view.numel < plan.buffer(view.buffer).numel) {
     const gpu::Range whole = memory_.at(plan, rank, {view.buffer, 0, plan.buffer(view.buffer).numel});
-    Launch launch;
+    gpu::Launch launch;
     launch.add(whole, whole);
     launch_fill(launch.table, bytes_of(whole.dtype), poison_bits(plan.poison, whole.dtype), stream);
   }
@@ -295,7 +263,8 @@ std::string cuda_missing() {
   const cudaError_t result = cudaGetDeviceCount(&present);
   if (result != cudaSuccess) {
     cudaGetLastError();  // take the error off the thread: it is reported here
-    return std::string("no usable NVIDIA GPU: cudaGetDeviceCount says \"") + cudaGetErrorString(result) + "\"";
+    return std::string("no usable NVIDIA GPU: cudaGetDeviceCount says \"") + cudaGetErrorString(result) +
+           "\"";
   }
   return present > 0 ? "" : "no NVIDIA GPU is present";
 }

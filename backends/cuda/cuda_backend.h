@@ -1,7 +1,7 @@
 // The CUDA backend: virtual ranks folded onto the GPUs of this host. The plan's streams and events are CUDA
 // streams and events, so a wait that the plan lacks really races. Where the backend is not built, no_cuda.cpp
-// stands in. Next: machine.h (GPUs), memory.h (buffers), elementwise.h, gemm.h and collectives.h (the families
-// of ops), fold_order.h (the order of additions).
+// stands in. Next: machine.h (GPUs), memory.h (buffers), elementwise.h, gemm.h and collectives.h (the
+// families of ops), fold_order.h (the order of additions).
 #pragma once
 
 #include <memory>
@@ -17,16 +17,16 @@ namespace shardcheck {
 /// Why there is no CUDA backend in this build or on this machine, in a sentence; empty when there is one.
 std::string cuda_missing();
 
-/// The backend with cuda_options_from_environment(). The profile in `options` is the reference's; the GPU's is
-/// what info() says. Throws Error(machine_cannot) with the sentence of cuda_missing() where there is none.
+/// The backend with cuda_options_from_environment(). The profile in `options` is the reference's; the GPU's
+/// is what info() says. Throws Error(machine_cannot) with the sentence of cuda_missing() where there is none.
 std::unique_ptr<Backend> make_cuda_backend(const BackendOptions& options);
 
 /// As above with options given.
 std::unique_ptr<Backend> make_cuda_backend(const CudaOptions& options);
 
 /// What decided the bits of the GEMMs that `backend` has run: a line for each shape, with the algorithm that
-/// cuBLASLt chose (id, tile, stages, split-K, reduction scheme) or with the reason for the emulation. Empty when
-/// it is no CUDA backend. For the trace.
+/// cuBLASLt chose (id, tile, stages, split-K, reduction scheme) or with the reason for the emulation. Empty
+/// when it is no CUDA backend. For the trace.
 std::vector<std::string> gemm_algorithms(const Backend& backend);
 
 }  // namespace shardcheck

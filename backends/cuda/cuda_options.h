@@ -18,7 +18,8 @@ struct CudaOptions {
   int gpus = 0;
   StreamUse streams = StreamUse::as_planned;
   /// A GEMM with fewer multiply-adds a rank runs on our own kernel, all ranks in one launch, bit for bit what
-  /// the tensor cores give; from this many on cuBLASLt runs it, one call a rank. 0: always cuBLASLt where it can.
+  /// the tensor cores give; from this many on cuBLASLt runs it, one call a rank. 0: always cuBLASLt where it
+  /// can.
   std::int64_t emulate_below = std::int64_t{1} << 20;
   /// How long a collective may take before its peers count as lost.
   std::chrono::milliseconds comm_timeout{120'000};

@@ -19,8 +19,8 @@ void append_gpus(Lines& lines, int count) {
   for (int device = 0; device < count; ++device) {
     cudaDeviceProp properties{};
     SC_CHECK(cudaGetDeviceProperties(&properties, device));
-    lines.push_back(fmt::format("GPU {}: {}, compute capability {}.{}, {:.1f} GiB, {} multiprocessors", device,
-                                properties.name, properties.major, properties.minor,
+    lines.push_back(fmt::format("GPU {}: {}, compute capability {}.{}, {:.1f} GiB, {} multiprocessors",
+                                device, properties.name, properties.major, properties.minor,
                                 static_cast<double>(properties.totalGlobalMem) / (1 << 30),
                                 properties.multiProcessorCount));
   }
@@ -32,8 +32,8 @@ void append_versions(Lines& lines) {
   SC_CHECK(cudaRuntimeGetVersion(&runtime));
   SC_CHECK(ncclGetVersion(&nccl));
   const std::size_t blas = cublasLtGetVersion();
-  lines.push_back(fmt::format("driver for CUDA {}.{}, runtime {}.{}", driver / 1000, driver % 1000 / 10, runtime / 1000,
-                              runtime % 1000 / 10));
+  lines.push_back(fmt::format("driver for CUDA {}.{}, runtime {}.{}", driver / 1000, driver % 1000 / 10,
+                              runtime / 1000, runtime % 1000 / 10));
   lines.push_back(fmt::format("cuBLASLt {}.{}.{}", blas / 10000, blas / 100 % 100, blas % 100));
   lines.push_back(fmt::format("NCCL {}.{}.{}", nccl / 10000, nccl / 100 % 100, nccl % 100));
 }
@@ -44,8 +44,9 @@ void append_links(Lines& lines, int count) {
       int access = 0, rank = 0;
       SC_CHECK(cudaDeviceCanAccessPeer(&access, from, to));
       if (access != 0) SC_CHECK(cudaDeviceGetP2PAttribute(&rank, cudaDevP2PAttrPerformanceRank, from, to));
-      lines.push_back(access != 0 ? fmt::format("link {} - {}: peer access, performance rank {}", from, to, rank)
-                                  : fmt::format("link {} - {}: no peer access", from, to));
+      lines.push_back(access != 0
+                          ? fmt::format("link {} - {}: peer access, performance rank {}", from, to, rank)
+                          : fmt::format("link {} - {}: no peer access", from, to));
     }
   }
 }

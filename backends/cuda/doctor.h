@@ -1,5 +1,5 @@
-// What `shardcheck doctor` prints about the CUDA backend: GPUs, versions, links, settings; and whether this machine's
-// tensor cores compute what the profile `hopper` says.
+// What `shardcheck doctor` prints about the CUDA backend: GPUs, versions, links, settings; and whether this
+// machine's tensor cores compute what the profile `hopper` says.
 #pragma once
 
 #include <string>
@@ -15,8 +15,9 @@ struct ArithmeticConfirmation {
   std::vector<std::string> lines;  ///< one a GEMM: shape, outputs that differ, what computed it
 };
 
-/// Runs a few weight gradients through cuBLASLt on GPU 0 and compares every output with the profile `hopper`, bit for
-/// bit. Not confirmed, with the reason, where there is no CUDA backend, or where cuBLASLt computed none of them.
+/// Runs a few weight gradients through cuBLASLt on GPU 0 and compares every output with the profile `hopper`,
+/// bit for bit. Not confirmed, with the reason, where there is no CUDA backend, or where cuBLASLt computed
+/// none of them.
 ArithmeticConfirmation confirm_arithmetic();
 
 }  // namespace shardcheck

@@ -1,7 +1,8 @@
-// The float types of elementwise kernels: how each widens to fp32, which is exact, and narrows from it, which is one
-// rounding to nearest even, with the NaN codes of core/numerics/narrow.h; and arithmetic that rounds exactly once.
-// Invariant: every function gives the bits of its namesake in backends/cpu/element.h and rounded.h, where the proofs
-// are. fp32 is kept as its bits, so that a NaN's payload survives. Next: elementwise.cu.
+// The float types of elementwise kernels: how each widens to fp32, which is exact, and narrows from it, which
+// is one rounding to nearest even, with the NaN codes of core/numerics/narrow.h; and arithmetic that rounds
+// exactly once. Invariant: every function gives the bits of its namesake in backends/cpu/element.h and
+// rounded.h, where the proofs are. fp32 is kept as its bits, so that a NaN's payload survives. Next:
+// elementwise.cu.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -20,7 +21,9 @@ struct F32 {
 
 struct Bf16 {
   using Stored = std::uint16_t;
-  static __device__ float widen(Stored code) { return __uint_as_float(static_cast<std::uint32_t>(code) << 16); }
+  static __device__ float widen(Stored code) {
+    return __uint_as_float(static_cast<std::uint32_t>(code) << 16);
+  }
   /// The conversion instruction writes NaN as 0x7FFF.
   static __device__ Stored narrow(float value) {
     return value != value ? Stored{0x7FC0} : __bfloat16_as_ushort(__float2bfloat16_rn(value));
@@ -46,8 +49,9 @@ struct F16 {
 template <class E>
 inline constexpr bool kIsNarrow = !std::is_same_v<E, F32>;
 
-/// The NaN that x86 gives for an operation on a and b, in this order: the first NaN among them made quiet, else the
-/// default NaN. A GPU would give 0x7FFFFFFF; the reference's bits let an undefined read be compared bit for bit.
+/// The NaN that x86 gives for an operation on a and b, in this order: the first NaN among them made quiet,
+/// else the default NaN. A GPU would give 0x7FFFFFFF; the reference's bits let an undefined read be compared
+/// bit for bit.
 inline __device__ float nan_of(float a, float b) {
   constexpr std::uint32_t kQuiet = 0x00400000u;
   if (a != a) return __uint_as_float(__float_as_uint(a) | kQuiet);
@@ -118,7 +122,8 @@ enum class ProductIn : std::uint8_t { f32, f64 };
 template <class E>
 __device__ typename E::Stored rounded_product(float x, float factor, ProductIn in) {
   if constexpr (kIsNarrow<E>) {
-    if (in == ProductIn::f64) return narrow_once<E>(__dmul_rn(static_cast<double>(x), static_cast<double>(factor)));
+    if (in == ProductIn::f64)
+      return narrow_once<E>(__dmul_rn(static_cast<double>(x), static_cast<double>(factor)));
   }
   return E::narrow(multiply_rn(x, factor));
 }

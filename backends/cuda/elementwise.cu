@@ -82,7 +82,8 @@ constexpr int kThreads = 256;
 
 /// grid.y: the rank. Threads stride over packs, then over what is left element by element.
 template <class Op>
-__global__ void __launch_bounds__(kThreads) elementwise(const __grid_constant__ RankTable table, const Op op) {
+__global__ void __launch_bounds__(kThreads)
+    elementwise(const __grid_constant__ RankTable table, const Op op) {
   using S = typename Op::Source::Stored;
   using D = typename Op::Destination::Stored;
   const long long numel = table.numel[blockIdx.y];
@@ -99,7 +100,8 @@ __global__ void __launch_bounds__(kThreads) elementwise(const __grid_constant__ 
     if constexpr (Op::kReadsDestination) result = reinterpret_cast<const Pack<D>*>(to)[p];
 #pragma unroll
     for (int i = 0; i < kPack; ++i) {
-      result.value[i] = op(Op::kReadsDestination ? result.value[i] : D{}, Op::kReadsSource ? source.value[i] : S{});
+      result.value[i] =
+          op(Op::kReadsDestination ? result.value[i] : D{}, Op::kReadsSource ? source.value[i] : S{});
     }
     reinterpret_cast<Pack<D>*>(to)[p] = result;
   }
@@ -149,7 +151,8 @@ void launch_cast(const RankTable& table, Types types, cudaStream_t stream) {
 
 void launch_add(const RankTable& table, Types types, cudaStream_t stream) {
   with_element(types.source, [&](auto s) {
-    with_element(types.destination, [&](auto d) { launch(table, AddTo<decltype(s), decltype(d)>{}, stream); });
+    with_element(types.destination,
+                 [&](auto d) { launch(table, AddTo<decltype(s), decltype(d)>{}, stream); });
   });
 }
 

@@ -1,5 +1,5 @@
-// Kernels of ops that treat every element alone, on all ranks of a GPU in one launch. Each result has the bits of
-// backends/cpu/elementwise.h. Views are given rank by rank, in the kernel's parameters.
+// Kernels of ops that treat every element alone, on all ranks of a GPU in one launch. Each result has the
+// bits of backends/cpu/elementwise.h. Views are given rank by rank, in the kernel's parameters.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -13,8 +13,8 @@ namespace shardcheck::gpu {
 /// Ranks that one launch takes; more ranks are more launches.
 inline constexpr int kRanksPerLaunch = 64;
 
-/// What an elementwise kernel reads and changes: source[i] -> destination[i] on the i-th rank, numel[i] elements. A
-/// source is its destination or apart from it.
+/// What an elementwise kernel reads and changes: source[i] -> destination[i] on the i-th rank, numel[i]
+/// elements. A source is its destination or apart from it.
 struct RankTable {
   const void* source[kRanksPerLaunch];
   void* destination[kRanksPerLaunch];

@@ -15,7 +15,8 @@ __global__ void __launch_bounds__(kExactThreads) exact_gemm(const __grid_constan
   auto* const destination = static_cast<typename D::Stored*>(table.destination[blockIdx.y]);
   const long long outputs = table.rows * table.columns;
   const long long threads = static_cast<long long>(gridDim.x) * kExactThreads;
-  for (long long at = static_cast<long long>(blockIdx.x) * kExactThreads + threadIdx.x; at < outputs; at += threads) {
+  for (long long at = static_cast<long long>(blockIdx.x) * kExactThreads + threadIdx.x; at < outputs;
+       at += threads) {
     const long long row = at / table.columns, column = at % table.columns;
     if constexpr (std::is_same_v<D, F32>) {
       if (table.tokens == 1) {
@@ -38,7 +39,8 @@ __global__ void __launch_bounds__(kExactThreads) exact_gemm(const __grid_constan
 void launch_exact_gemm(const GemmTable& table, GemmTypes types, cudaStream_t stream) {
   const long long outputs = table.rows * table.columns;
   if (table.ranks == 0 || outputs == 0) return;
-  SC_ASSERT(table.tokens > 0 && table.tokens < (1LL << 30), "a GEMM has no token, or more than the sum can carry");
+  SC_ASSERT(table.tokens > 0 && table.tokens < (1LL << 30),
+            "a GEMM has no token, or more than the sum can carry");
   constexpr long long kMostBlocks = 65536;
   const long long wanted = (outputs + kExactThreads - 1) / kExactThreads;
   const dim3 grid(static_cast<unsigned>(wanted < kMostBlocks ? wanted : kMostBlocks),

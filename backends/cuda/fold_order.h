@@ -1,6 +1,6 @@
-// The order in which a reduction adds when virtual ranks share GPUs: which rank lies on which GPU, and which sums
-// are formed before others. Pure, so that a reference can reproduce it. Read next: collectives.cpp, which follows
-// it on GPUs.
+// The order in which a reduction adds when virtual ranks share GPUs: which rank lies on which GPU, and which
+// sums are formed before others. Pure, so that a reference can reproduce it. Read next: collectives.cpp,
+// which follows it on GPUs.
 #pragma once
 
 #include <algorithm>
@@ -57,8 +57,8 @@ inline std::vector<PartialSum> partial_sums(const Fold& fold, std::span<const Ra
   return sums;
 }
 
-/// What is promised about the order of a reduction over `ranks`. Two partial sums are one rounded addition, and
-/// addition commutes, so NCCL has no choice there.
+/// What is promised about the order of a reduction over `ranks`. Two partial sums are one rounded addition,
+/// and addition commutes, so NCCL has no choice there.
 inline ReductionOrder reduction_order(const Fold& fold, std::span<const Rank> ranks) {
   const std::size_t sums = partial_sums(fold, ranks).size();
   if (sums <= 1) return ReductionOrder::flat;
@@ -67,8 +67,8 @@ inline ReductionOrder reduction_order(const Fold& fold, std::span<const Rank> ra
   return ReductionOrder::unknown;
 }
 
-/// Adds `addends` (one a rank, in the order of `ranks`) in the folded order; the partial sums by ascending GPU.
-/// `add(sum, addend)` rounds as the element type does. A reference reproduces the GPUs with it wherever
+/// Adds `addends` (one a rank, in the order of `ranks`) in the folded order; the partial sums by ascending
+/// GPU. `add(sum, addend)` rounds as the element type does. A reference reproduces the GPUs with it wherever
 /// reduction_order is not unknown.
 template <class Value, class Add>
 Value folded_sum(const Fold& fold, std::span<const Rank> ranks, std::span<const Value> addends, Add add) {

@@ -25,7 +25,8 @@ bool is_float(DType type) {
 
 bool operands_are_aligned(const GemmTable& table) {
   for (int i = 0; i < table.ranks; ++i) {
-    if (!is_aligned(table.dy[i]) || !is_aligned(table.x[i]) || !is_aligned(table.destination[i])) return false;
+    if (!is_aligned(table.dy[i]) || !is_aligned(table.x[i]) || !is_aligned(table.destination[i]))
+      return false;
   }
   return true;
 }
@@ -50,8 +51,8 @@ std::string GemmUnit::why_not_library(const GemmShape& shape, const GemmTable& t
   }
   if (!operands_are_aligned(table)) return "an operand does not begin on 16 bytes";
   const bool rows_aligned = rows_are_aligned(shape.rows, shape.types.operand);
-  const bool columns_aligned =
-      rows_are_aligned(shape.columns, shape.types.operand) && rows_are_aligned(shape.columns, shape.types.destination);
+  const bool columns_aligned = rows_are_aligned(shape.columns, shape.types.operand) &&
+                               rows_are_aligned(shape.columns, shape.types.destination);
   if (!rows_aligned || !columns_aligned) return "a leading dimension is no multiple of 16 bytes";
   return "";
 }

@@ -1,7 +1,7 @@
-// The weight gradient on the ranks of one GPU: which of three ways computes it, and why. Small products and those that
-// cuBLASLt refuses are emulated by our own kernel, all ranks in one launch; fp32 operands take the exact sum; all else
-// is cuBLASLt's. The first two ways to multiply 16-bit operands give the same bits on Hopper. Next: library_gemm.h,
-// own_gemm.h.
+// The weight gradient on the ranks of one GPU: which of three ways computes it, and why. Small products and
+// those that cuBLASLt refuses are emulated by our own kernel, all ranks in one launch; fp32 operands take the
+// exact sum; all else is cuBLASLt's. The first two ways to multiply 16-bit operands give the same bits on
+// Hopper. Next: library_gemm.h, own_gemm.h.
 #pragma once
 
 #include <span>
@@ -24,8 +24,8 @@ class GemmUnit {
  public:
   explicit GemmUnit(std::int64_t emulate_below) : emulate_below_(emulate_below) {}
 
-  /// Enqueues the product on `stream` of `gpu`, which is current; `ranks` lie there, kRanksPerLaunch at most, and have
-  /// equal types.
+  /// Enqueues the product on `stream` of `gpu`, which is current; `ranks` lie there, kRanksPerLaunch at most,
+  /// and have equal types.
   void run(const Gemm& gemm, std::span<const GemmRanges> ranks, const Gpu& gpu, cudaStream_t stream);
 
   /// A line for each shape that has been run, in order: what computed it.

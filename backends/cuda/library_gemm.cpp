@@ -14,7 +14,8 @@ namespace {
 constexpr int kOffers = 8;  ///< algorithms to look at before a shape counts as refused
 
 auto key_of(const GemmShape& s) {
-  return std::tuple(s.device, s.tokens, s.rows, s.columns, s.types.operand, s.types.destination, s.accumulate);
+  return std::tuple(s.device, s.tokens, s.rows, s.columns, s.types.operand, s.types.destination,
+                    s.accumulate);
 }
 
 cudaDataType_t data_type(DType type) {
@@ -30,7 +31,8 @@ cudaDataType_t data_type(DType type) {
 int configured(const cublasLtMatmulAlgo_t& algorithm, cublasLtMatmulAlgoConfigAttributes_t attribute) {
   std::int32_t value = 0;
   std::size_t written = 0;
-  // The stages are 16 bits wide in some versions and 32 in others; `value` starts at 0 and bytes are little-endian.
+  // The stages are 16 bits wide in some versions and 32 in others; `value` starts at 0 and bytes are
+  // little-endian.
   std::size_t size = 0;
   SC_CHECK(cublasLtMatmulAlgoConfigGetAttribute(&algorithm, attribute, nullptr, 0, &size));
   SC_ASSERT(size <= sizeof value, "an attribute of an algorithm is wider than 32 bits");
@@ -58,14 +60,15 @@ bool operator<(const GemmShape& a, const GemmShape& b) {
 }
 
 std::string describe(const GemmShape& shape) {
-  return fmt::format("GPU {}: wgrad {} x {}, {} tokens, {} -> {}, beta {}", shape.device, shape.rows, shape.columns,
-                     shape.tokens, name_of(shape.types.operand), name_of(shape.types.destination),
-                     shape.accumulate ? 1 : 0);
+  return fmt::format("GPU {}: wgrad {} x {}, {} tokens, {} -> {}, beta {}", shape.device, shape.rows,
+                     shape.columns, shape.tokens, name_of(shape.types.operand),
+                     name_of(shape.types.destination), shape.accumulate ? 1 : 0);
 }
 
 std::string describe(const GemmAlgorithm& algorithm) {
-  return fmt::format("cuBLASLt algorithm {}, tile {}, stages {}, split-K {}, reduction scheme {}", algorithm.id,
-                     algorithm.tile, algorithm.stages, algorithm.split_k, algorithm.reduction_scheme);
+  return fmt::format("cuBLASLt algorithm {}, tile {}, stages {}, split-K {}, reduction scheme {}",
+                     algorithm.id, algorithm.tile, algorithm.stages, algorithm.split_k,
+                     algorithm.reduction_scheme);
 }
 
 cublasLtHandle_t LibraryGemm::library_on(int device) {
@@ -94,7 +97,8 @@ const LibraryGemm::Prepared& LibraryGemm::prepared(const GemmShape& shape) {
   call.operation.reset(operation);
   const cublasOperation_t plain = CUBLAS_OP_N, transposed = CUBLAS_OP_T;
   SC_CHECK(cublasLtMatmulDescSetAttribute(operation, CUBLASLT_MATMUL_DESC_TRANSA, &plain, sizeof plain));
-  SC_CHECK(cublasLtMatmulDescSetAttribute(operation, CUBLASLT_MATMUL_DESC_TRANSB, &transposed, sizeof transposed));
+  SC_CHECK(
+      cublasLtMatmulDescSetAttribute(operation, CUBLASLT_MATMUL_DESC_TRANSB, &transposed, sizeof transposed));
   call.x = layout(shape.types.operand, shape.columns, shape.tokens);
   call.dy = layout(shape.types.operand, shape.rows, shape.tokens);
   call.destination = layout(shape.types.destination, shape.columns, shape.rows);
@@ -147,7 +151,8 @@ void LibraryGemm::launch(const GemmShape& shape, const GemmTable& table, cudaStr
   for (int i = 0; i < table.ranks; ++i) {
     SC_CHECK(cublasLtMatmul(library_on(shape.device), call.operation.get(), &alpha, table.x[i], call.x.get(),
                             table.dy[i], call.dy.get(), &beta, table.destination[i], call.destination.get(),
-                            table.destination[i], call.destination.get(), &call.algorithm, nullptr, 0, stream));
+                            table.destination[i], call.destination.get(), &call.algorithm, nullptr, 0,
+                            stream));
   }
 }
 

@@ -1,5 +1,6 @@
-// Weight gradients by cuBLASLt, one call a rank. No workspace and no reduction scheme, so that K is never split: then
-// the profile `hopper` says what the bits are (tensor-core 1). Algorithms are chosen once a shape and recorded.
+// Weight gradients by cuBLASLt, one call a rank. No workspace and no reduction scheme, so that K is never
+// split: then the profile `hopper` says what the bits are (tensor-core 1). Algorithms are chosen once a shape
+// and recorded.
 #pragma once
 
 #include <cublasLt.h>
@@ -35,8 +36,8 @@ std::string describe(const GemmAlgorithm& algorithm);
 
 class LibraryGemm {
  public:
-  /// The algorithm for the shape, or nothing when cuBLASLt offers none that leaves K whole. The current device must be
-  /// shape.device.
+  /// The algorithm for the shape, or nothing when cuBLASLt offers none that leaves K whole. The current
+  /// device must be shape.device.
   std::optional<GemmAlgorithm> algorithm_for(const GemmShape& shape);
 
   /// Enqueues the product of every rank of the table. Requires an algorithm for the shape.
@@ -54,7 +55,8 @@ class LibraryGemm {
   using Layout = Owned<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy>;
   using Preference = Owned<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy>;
 
-  /// A call but for its addresses. D^T (columns x rows, column-major) = x^T dy: A = x as it lies, B = dy transposed.
+  /// A call but for its addresses. D^T (columns x rows, column-major) = x^T dy: A = x as it lies, B = dy
+  /// transposed.
   struct Prepared {
     Operation operation;
     Layout x, dy, destination;

@@ -1,5 +1,5 @@
-// The exact sum of fp32 products, rounded once: the arithmetic of the profile `ideal`, for operands that no tensor core
-// takes. Invariant: the bits of core/numerics/exact_gemm.cpp. Next: exact_gemm.cu.
+// The exact sum of fp32 products, rounded once: the arithmetic of the profile `ideal`, for operands that no
+// tensor core takes. Invariant: the bits of core/numerics/exact_gemm.cpp. Next: exact_gemm.cu.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace shardcheck::gpu {
 
-/// A sum of fp32 products as one long integer: bit 0 weighs 2^-298, the square of the smallest fp32 number. Digits of
-/// 32 bits lie in 64-bit words, so that up to 2^30 terms are added before carries must move. The largest sum is below
-/// 2^(256 + 30 + 1), so 298 + 287 bits are enough: 19 digits and one for the sign.
+/// A sum of fp32 products as one long integer: bit 0 weighs 2^-298, the square of the smallest fp32 number.
+/// Digits of 32 bits lie in 64-bit words, so that up to 2^30 terms are added before carries must move. The
+/// largest sum is below 2^(256 + 30 + 1), so 298 + 287 bits are enough: 19 digits and one for the sign.
 struct LongSum {
   static constexpr int kDigits = 20;
   static constexpr int kLowest = -298;
@@ -48,7 +48,8 @@ inline __device__ NumberParts parts_of(float value) {
   const std::uint32_t bits = __float_as_uint(value);
   const int field = static_cast<int>(bits >> 23 & 0xFFu);
   const std::uint32_t fraction = bits & 0x7FFFFFu;
-  return {field == 0 ? fraction : fraction | 0x800000u, max(field, 1), (bits & 0x80000000u) != 0, field == 0xFF};
+  return {field == 0 ? fraction : fraction | 0x800000u, max(field, 1), (bits & 0x80000000u) != 0,
+          field == 0xFF};
 }
 
 inline __device__ void add_product(LongSum& sum, float a, float b) {
@@ -62,7 +63,8 @@ inline __device__ void add_product(LongSum& sum, float a, float b) {
     return;
   }
   // Weights: 2^(field + field - 300) = 2^(kLowest + field + field - 2).
-  sum.add(static_cast<std::uint64_t>(p.significand) * q.significand, p.field + q.field - 2, p.negative != q.negative);
+  sum.add(static_cast<std::uint64_t>(p.significand) * q.significand, p.field + q.field - 2,
+          p.negative != q.negative);
 }
 
 inline __device__ void add_value(LongSum& sum, float value) {
@@ -144,11 +146,13 @@ __device__ typename E::Stored rounded(LongSum& sum) {
   if (top < 0) return 0;
 
   const int exponent = max(top + LongSum::kLowest, R::kSmallestExponent);
-  const int last = exponent - R::kFractionBits - LongSum::kLowest;  // position of the last bit that is kept; above 0
+  const int last =
+      exponent - R::kFractionBits - LongSum::kLowest;  // position of the last bit that is kept; above 0
   std::uint32_t kept = bits_from(magnitude, last) & ((2u << R::kFractionBits) - 1);
   const bool half = (bits_from(magnitude, last - 1) & 1u) != 0;
   if (half && ((kept & 1u) != 0 || any_bit_below(magnitude, last - 1))) ++kept;
-  // The hidden bit adds the 1 that the exponent field lacks here; a carry out of `kept` moves the field up as well.
+  // The hidden bit adds the 1 that the exponent field lacks here; a carry out of `kept` moves the field up as
+  // well.
   std::uint32_t code =
       (static_cast<std::uint32_t>(exponent - R::kSmallestExponent) << R::kFractionBits) + kept;
   if (code > R::kInfinity) code = R::kInfinity;

@@ -40,8 +40,8 @@ cudaStream_t Gpu::stream_of(Stream stream) const {
   return separate() ? streams_[index(stream)].get() : streams_[index(Stream::compute)].get();
 }
 
-/// The event is recorded before the first op that follows the host work, whatever its stream, so that the reduce
-/// stream waits for the host work alone and not for later ops of the compute stream.
+/// The event is recorded before the first op that follows the host work, whatever its stream, so that the
+/// reduce stream waits for the host work alone and not for later ops of the compute stream.
 cudaStream_t Gpu::begin_op(Stream stream) {
   SC_CHECK(cudaSetDevice(device_));
   if (!separate()) return stream_of(stream);
@@ -94,8 +94,8 @@ Machine::Machine(const CudaOptions& options) : options_(options), communicators_
   SC_CHECK(cudaGetDeviceCount(&present));
   const int wanted = options.gpus == 0 ? present : options.gpus;
   if (present == 0 || wanted > present) {
-    throw Error(ErrorKind::machine_cannot, fmt::format("cuda: {} GPUs are asked for and {} are present",
-                                                       std::max(wanted, 1), present));
+    throw Error(ErrorKind::machine_cannot,
+                fmt::format("cuda: {} GPUs are asked for and {} are present", std::max(wanted, 1), present));
   }
   for (int device = 0; device < wanted; ++device) {
     gpus_.push_back(std::make_unique<Gpu>(device, options.streams, communicators_));

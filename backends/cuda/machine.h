@@ -1,6 +1,7 @@
-// Machine: the GPUs that ranks are folded onto. A Gpu has a CUDA stream for each stream of a plan, memory, and the
-// order between ops and what the host asks for: host work (a write, an allocation) comes after all earlier ops and
-// before all later ones; ops of two streams are ordered by the plan's events only. Next: memory.h.
+// Machine: the GPUs that ranks are folded onto. A Gpu has a CUDA stream for each stream of a plan, memory,
+// and the order between ops and what the host asks for: host work (a write, an allocation) comes after all
+// earlier ops and before all later ones; ops of two streams are ordered by the plan's events only. Next:
+// memory.h.
 #pragma once
 
 #include <array>

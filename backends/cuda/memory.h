@@ -1,6 +1,7 @@
-// Memory: the buffers of all virtual ranks. On each GPU a buffer is one slab with a part for each of the GPU's ranks at
-// a constant distance, so that a local op on all of them is one launch. Slabs keep their storage when a later plan
-// allocates the same id again. The rules of life and death are those of backends/cpu/memory.h.
+// Memory: the buffers of all virtual ranks. On each GPU a buffer is one slab with a part for each of the
+// GPU's ranks at a constant distance, so that a local op on all of them is one launch. Slabs keep their
+// storage when a later plan allocates the same id again. The rules of life and death are those of
+// backends/cpu/memory.h.
 #pragma once
 
 #include <cstddef>
@@ -37,8 +38,8 @@ class Memory {
 
   /// The buffer comes into being on `rank`. The caller fills it with poison.
   void allocate(const Plan& plan, Rank rank, BufferId id);
-  /// The same for a buffer that does not exist there, and true; nothing and false for one that does. For writes
-  /// before op 0.
+  /// The same for a buffer that does not exist there, and true; nothing and false for one that does. For
+  /// writes before op 0.
   bool allocate_for_write(const Plan& plan, Rank rank, BufferId id);
 
   /// The place of `view` on `rank`. Asserts that the buffer exists there and that the view lies in it.
@@ -52,8 +53,8 @@ class Memory {
     std::int64_t written_in = -1;  ///< the value of executions_ at the last write
   };
   struct Slab {
-    std::vector<Block> blocks;           ///< one a GPU
-    std::vector<Part> parts;             ///< one a rank
+    std::vector<Block> blocks;          ///< one a GPU
+    std::vector<Part> parts;            ///< one a rank
     std::int64_t bytes = 0, pitch = 0;  ///< of one rank; from a rank to the next
   };
 

@@ -1,5 +1,6 @@
-// The events of a plan on real streams. Ranks of one GPU share its streams, so an event is one CUDA event for each GPU
-// and stream that it was recorded on; each rank remembers its stream, because a wait means the record of its own rank.
+// The events of a plan on real streams. Ranks of one GPU share its streams, so an event is one CUDA event for
+// each GPU and stream that it was recorded on; each rank remembers its stream, because a wait means the
+// record of its own rank.
 #pragma once
 
 #include <map>
@@ -29,8 +30,8 @@ class PlanEvents {
   }
   void recorded(Rank rank, Stream on, EventId event) { recorded_on_[{rank.value, event.value}] = on; }
 
-  /// The queue waits for the event as `rank` recorded it; false when there is nothing to wait for, because the rank never
-  /// recorded it, or did so on this very stream.
+  /// The queue waits for the event as `rank` recorded it; false when there is nothing to wait for, because
+  /// the rank never recorded it, or did so on this very stream.
   bool wait(const Queue& queue, Rank rank, EventId event) {
     const auto found = recorded_on_.find({rank.value, event.value});
     if (found == recorded_on_.end() || found->second == queue.which) return false;

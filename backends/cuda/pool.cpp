@@ -12,8 +12,8 @@
 namespace shardcheck::gpu {
 namespace {
 
-/// Sizes in steps of a quarter of the power of two below, so that a block fits many requests and wastes at most a
-/// fifth.
+/// Sizes in steps of a quarter of the power of two below, so that a block fits many requests and wastes at
+/// most a fifth.
 std::int64_t size_class(std::int64_t bytes) {
   constexpr std::int64_t kSmallest = 4096;
   if (bytes <= kSmallest) return kSmallest;
@@ -52,8 +52,8 @@ Block Pool::acquire(std::int64_t bytes) {
     std::size_t available = 0, total = 0;
     SC_CHECK(cudaMemGetInfo(&available, &total));
     throw Error(ErrorKind::machine_cannot,
-                fmt::format("cuda: GPU {} is out of memory: a buffer of {} bytes, with {} of {} bytes free", device_,
-                            size, available, total));
+                fmt::format("cuda: GPU {} is out of memory: a buffer of {} bytes, with {} of {} bytes free",
+                            device_, size, available, total));
   }
   check(result, "cudaMalloc");
   used_.push_back({static_cast<std::byte*>(data), size});

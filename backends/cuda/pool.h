@@ -1,6 +1,6 @@
-// Pool: device memory of one GPU. Blocks come from plain cudaMalloc and go back to the pool, not to the driver, so
-// that thousands of small plans allocate only at first. Invariant: a block is released only when no work in flight
-// uses it (the caller has waited).
+// Pool: device memory of one GPU. Blocks come from plain cudaMalloc and go back to the pool, not to the
+// driver, so that thousands of small plans allocate only at first. Invariant: a block is released only when
+// no work in flight uses it (the caller has waited).
 #pragma once
 
 #include <cstddef>

@@ -1,17 +1,17 @@
-#include "backends/cuda/reduce.h"
-
 #include <algorithm>
 
 #include "backends/cpu/element.h"
 #include "backends/cuda/check.h"
 #include "backends/cuda/element.cuh"
+#include "backends/cuda/reduce.h"
 #include "backends/cuda/with_element.cuh"
 
 namespace shardcheck::gpu {
 
 constexpr int kReduceThreads = 256;
 
-/// A 16-bit value goes through fp32 in the reference, which makes NaN codes canonical even when nothing is added.
+/// A 16-bit value goes through fp32 in the reference, which makes NaN codes canonical even when nothing is
+/// added.
 template <class E, int kWidth, class Vector>
 __device__ void make_nan_canonical(Vector& vector) {
   if constexpr (kIsNarrow<E>) {
@@ -53,14 +53,16 @@ __device__ void reduce_at(const ReduceTable& table, ProductIn in, long long begi
   }
   if (table.part == table.numel) {
     for (int j = 0; j < table.outputs; ++j) {
-      *reinterpret_cast<Vector*>(static_cast<typename E::Stored*>(table.output[first_output + j]) + begin) = sum;
+      *reinterpret_cast<Vector*>(static_cast<typename E::Stored*>(table.output[first_output + j]) + begin) =
+          sum;
     }
     return;
   }
   const long long part = begin / table.part;
   const long long j = part - table.first_part;
   if (j < 0 || j >= table.outputs) return;
-  auto* const to = static_cast<typename E::Stored*>(table.output[first_output + j]) + (begin - part * table.part);
+  auto* const to =
+      static_cast<typename E::Stored*>(table.output[first_output + j]) + (begin - part * table.part);
   *reinterpret_cast<Vector*>(to) = sum;
 }
 
@@ -95,7 +97,8 @@ __global__ void __launch_bounds__(kReduceThreads) gather(const __grid_constant__
   const long long threads = static_cast<long long>(gridDim.x) * kReduceThreads;
   for (long long e = thread; e < numel; e += threads) {
     const T value = from[e];
-    for (int j = 0; j < table.outputs; ++j) static_cast<T*>(table.output[first_output + j])[begin + e] = value;
+    for (int j = 0; j < table.outputs; ++j)
+      static_cast<T*>(table.output[first_output + j])[begin + e] = value;
   }
 }
 
@@ -128,14 +131,29 @@ void launch_reduce(const ReduceTable& table, DType type, cudaStream_t stream) {
   check(cudaGetLastError(), "launch of a reduction");
 }
 
+/// The widest unit of 1, 2, 4 or 16 bytes that every address and the size are multiples of.
+int unit_of(const GatherTable& table) {
+  auto all = static_cast<std::uintptr_t>(table.bytes);
+  for (int i = 0; i < table.inputs * table.groups; ++i)
+    all |= reinterpret_cast<std::uintptr_t>(table.input[i]);
+  for (int i = 0; i < table.outputs * table.groups; ++i)
+    all |= reinterpret_cast<std::uintptr_t>(table.output[i]);
+  for (int unit : {16, 4, 2}) {
+    if (all % static_cast<std::uintptr_t>(unit) == 0) return unit;
+  }
+  return 1;
+}
+
 void launch_gather(const GatherTable& table, cudaStream_t stream) {
   if (table.bytes == 0 || table.groups == 0 || table.inputs == 0) return;
-  const long long units = table.aligned ? table.bytes / 16 : table.bytes;
-  const dim3 grid(blocks_for(units), static_cast<unsigned>(table.groups), static_cast<unsigned>(table.inputs));
-  if (table.aligned) {
-    gather<uint4><<<grid, kReduceThreads, 0, stream>>>(table);
-  } else {
-    gather<std::uint8_t><<<grid, kReduceThreads, 0, stream>>>(table);
+  const int unit = unit_of(table);
+  const dim3 grid(blocks_for(table.bytes / unit), static_cast<unsigned>(table.groups),
+                  static_cast<unsigned>(table.inputs));
+  switch (unit) {
+    case 16: gather<uint4><<<grid, kReduceThreads, 0, stream>>>(table); break;
+    case 4: gather<std::uint32_t><<<grid, kReduceThreads, 0, stream>>>(table); break;
+    case 2: gather<std::uint16_t><<<grid, kReduceThreads, 0, stream>>>(table); break;
+    default: gather<std::uint8_t><<<grid, kReduceThreads, 0, stream>>>(table); break;
   }
   check(cudaGetLastError(), "launch of a gather");
 }

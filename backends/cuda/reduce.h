@@ -1,5 +1,5 @@
-// Kernels of collectives among the ranks of one GPU: sums in the order of a list, and gathers. All groups of an op in
-// one launch. Next: collectives.cpp, which orders the addends and looks after aliases.
+// Kernels of collectives among the ranks of one GPU: sums in the order of a list, and gathers. All groups of
+// an op in one launch. Next: collectives.cpp, which orders the addends and looks after aliases.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -11,9 +11,10 @@
 
 namespace shardcheck::gpu {
 
-/// result = carry + input[0] + input[1] + ..., added in this order, one rounding to the element type an addition, each
-/// input first multiplied by `factor` and rounded when `multiplies`. Group g has the inputs and outputs from g * inputs
-/// and g * outputs on. An element is read by the same thread that writes that element of the result.
+/// result = carry + input[0] + input[1] + ..., added in this order, one rounding to the element type an
+/// addition, each input first multiplied by `factor` and rounded when `multiplies`. Group g has the inputs
+/// and outputs from g * inputs and g * outputs on. An element is read by the same thread that writes that
+/// element of the result.
 struct ReduceTable {
   const void* input[kRanksPerLaunch];
   void* output[kRanksPerLaunch];
@@ -31,15 +32,14 @@ struct ReduceTable {
 
 void launch_reduce(const ReduceTable& table, DType type, cudaStream_t stream);
 
-/// Output j of a group [(first_position + i) * bytes ...) := input i of the group, for all i and j. An input may be that
-/// part of its own output.
+/// Output j of a group [(first_position + i) * bytes ...) := input i of the group, for all i and j. An input
+/// may be that part of its own output.
 struct GatherTable {
   const void* input[kRanksPerLaunch];
   void* output[kRanksPerLaunch];
   int inputs, outputs, groups;
   int first_position;
   long long bytes;  ///< of every input
-  bool aligned;     ///< every address and `bytes` are multiples of 16
 };
 
 void launch_gather(const GatherTable& table, cudaStream_t stream);

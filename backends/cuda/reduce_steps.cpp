@@ -57,7 +57,6 @@ void place(std::byte* destination, const Range& input, std::size_t position, cud
   table.inputs = table.outputs = table.groups = 1;
   table.first_position = static_cast<int>(position);
   table.bytes = input.bytes();
-  table.aligned = is_aligned(input.data) && is_aligned(destination) && table.bytes % 16 == 0;
   launch_gather(table, stream);
 }
 
@@ -67,7 +66,6 @@ void copy_whole(const std::byte* source, const Range& output, cudaStream_t strea
   table.output[0] = output.data;
   table.inputs = table.outputs = table.groups = 1;
   table.bytes = output.bytes();
-  table.aligned = is_aligned(source) && is_aligned(output.data) && table.bytes % 16 == 0;
   launch_gather(table, stream);
 }
 

@@ -1,5 +1,6 @@
-// The launches that a collective is made of: sums of any number of inputs, and results dealt out to any number of
-// outputs, each in as many launches as the kernels' tables need. Next: collectives.cpp, which composes them.
+// The launches that a collective is made of: sums of any number of inputs, and results dealt out to any
+// number of outputs, each in as many launches as the kernels' tables need. Next: collectives.cpp, which
+// composes them.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -1,5 +1,6 @@
-// One step of a Hopper tensor core on 16-bit operands, in integers (tensor-core 1: n = 16, F = 25, P = 23). Invariant:
-// the same bits as core/numerics/aligned_sum.h under kHopper.sixteen_bit. Next: hopper_gemm.cu, which walks K with it.
+// One step of a Hopper tensor core on 16-bit operands, in integers (tensor-core 1: n = 16, F = 25, P = 23).
+// Invariant: the same bits as core/numerics/aligned_sum.h under kHopper.sixteen_bit. Next: hopper_gemm.cu,
+// which walks K with it.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +13,9 @@ inline constexpr int kStepProducts = 16;   ///< n
 inline constexpr int kAlignmentBits = 25;  ///< F
 inline constexpr int kKeptBits = 23;       ///< P
 
-/// An operand: significand * 2^(exponent - fraction bits), a signed integer significand. Zero counts with an exponent
-/// below every sum of two real ones (aligned_sum.h: kZeroExponent); infinity has significand +-1 and NaN 0 with an
-/// exponent far above them.
+/// An operand: significand * 2^(exponent - fraction bits), a signed integer significand. Zero counts with an
+/// exponent below every sum of two real ones (aligned_sum.h: kZeroExponent); infinity has significand +-1 and
+/// NaN 0 with an exponent far above them.
 struct Operand {
   std::int16_t significand;
   std::int16_t exponent;
@@ -49,11 +50,12 @@ __device__ Operand operand_of(std::uint16_t code) {
     significand = fraction == 0 ? 1 : 0;
     exponent = kSpecialExponent;
   }
-  return {static_cast<std::int16_t>(negative ? -significand : significand), static_cast<std::int16_t>(exponent)};
+  return {static_cast<std::int16_t>(negative ? -significand : significand),
+          static_cast<std::int16_t>(exponent)};
 }
 
-/// A step in which NaN or infinity takes part: any NaN, infinity times zero, or infinities of both signs give NaN, else
-/// the infinity.
+/// A step in which NaN or infinity takes part: any NaN, infinity times zero, or infinities of both signs give
+/// NaN, else the infinity.
 inline __device__ float special_step(float sum, const int* products, const int* exponents) {
   bool positive = sum == INFINITY, negative = sum == -INFINITY, nan = sum != sum;
   for (int i = 0; i < kStepProducts; ++i) {
@@ -66,8 +68,8 @@ inline __device__ float special_step(float sum, const int* products, const int* 
   return positive ? INFINITY : -INFINITY;
 }
 
-/// total * 2^(largest - F), truncated toward zero to P fraction bits and to fp32's subnormal grid; 2^128 and more become
-/// infinity.
+/// total * 2^(largest - F), truncated toward zero to P fraction bits and to fp32's subnormal grid; 2^128 and
+/// more become infinity.
 inline __device__ float truncated_to_f32(long long total, int largest) {
   if (total == 0) return 0.0f;
   const std::uint64_t magnitude = static_cast<std::uint64_t>(total < 0 ? -total : total);
@@ -100,9 +102,9 @@ __device__ float tensor_core_step(float sum, const int (&products)[kStepProducts
   for (int i = 0; i < kStepProducts; ++i) largest = max(largest, exponents[i]);
   if (largest >= kSpecialSum || sum_field == 0xFF) return special_step(sum, products, exponents);
 
-  // A product has 2 * fraction bits below its point; in units of 2^(largest - F) it is shifted left by kLeft and right
-  // by what its exponent lacks. Below 2^27 each, so that 16 of them stay below 2^31 for both formats: 16 * 255^2 * 2^11
-  // and 16 * 2047^2 * 2^5.
+  // A product has 2 * fraction bits below its point; in units of 2^(largest - F) it is shifted left by kLeft
+  // and right by what its exponent lacks. Below 2^27 each, so that 16 of them stay below 2^31 for both
+  // formats: 16 * 255^2 * 2^11 and 16 * 2047^2 * 2^5.
   constexpr int kLeft = kAlignmentBits - 2 * OperandFormat<E>::kFractionBits;
   static_assert(kLeft > 0);
   int total = 0;
@@ -117,7 +119,7 @@ __device__ float tensor_core_step(float sum, const int (&products)[kStepProducts
   const int lacks = largest - (max(sum_field, 1) - 127);
   const std::uint32_t aligned_sum = significand << (kAlignmentBits - 23) >> min(lacks, 31);
   const long long carried = (sum_bits & 0x80000000u) != 0 ? -static_cast<long long>(aligned_sum)
-                                                         : static_cast<long long>(aligned_sum);
+                                                          : static_cast<long long>(aligned_sum);
   return truncated_to_f32(total + carried, largest);
 }
 
