@@ -11,9 +11,20 @@
 namespace shardcheck {
 namespace {
 
+constexpr std::int64_t kFarthest = 65536;  // elements to look at for one that shows a contribution
+
 ContributionKey key_of(const Subject& subject, std::int64_t contribution) {
   return subject.data.key_of(subject.element.parameter.value, std::max(subject.reader.value, 0),
                              contribution);
+}
+
+/// A provenance contribution shows in the elements of its lane.
+bool shows_in(const Subject& subject, std::int64_t contribution, std::int64_t element) {
+  const auto& coding = subject.data.coding(subject.element.parameter.value);
+  if (!coding) return true;
+  const auto& p = subject.planned.plan.parameters[static_cast<std::size_t>(subject.element.parameter.value)];
+  const std::int64_t row = element / p.columns, column = element % p.columns;
+  return contribution % coding->lanes == (coding->along_columns ? column : row) % coding->lanes;
 }
 
 std::vector<std::string> words_of(const Subject& subject, const Combination& holds) {
@@ -54,11 +65,21 @@ std::string difference(const Subject& subject, std::int64_t contribution, double
 }  // namespace
 
 bool is_visible(const Subject& subject, std::int64_t contribution) {
-  const auto& coding = subject.data.coding(subject.element.parameter.value);
-  if (!coding) return true;
-  const auto& p = subject.planned.plan.parameters[static_cast<std::size_t>(subject.element.parameter.value)];
-  const std::int64_t row = subject.element.index / p.columns, column = subject.element.index % p.columns;
-  return contribution % coding->lanes == (coding->along_columns ? column : row) % coding->lanes;
+  return shows_in(subject, contribution, subject.element.index);
+}
+
+std::int64_t element_showing(const Subject& subject, std::int64_t contribution) {
+  for (const Placement& p : subject.planned.plan.owned) {
+    const bool of_reader = p.rank == subject.reader && p.parameter == subject.element.parameter;
+    const std::int64_t last = p.first + p.view.numel;
+    if (!of_reader || subject.element.index < p.first || subject.element.index >= last) continue;
+    const std::int64_t most = std::min(last - p.first, kFarthest);
+    for (std::int64_t i = 0; i < most; ++i) {
+      const std::int64_t element = p.first + (subject.element.index - p.first + i) % (last - p.first);
+      if (shows_in(subject, contribution, element)) return element;
+    }
+  }
+  return subject.element.index;
 }
 
 std::string name_of(const Subject& subject, std::int64_t contribution) {

@@ -21,6 +21,10 @@ std::optional<Combination> decoded(const Subject& subject, double value, double 
 /// The contributions that show in the subject's element.
 bool is_visible(const Subject& subject, std::int64_t contribution);
 
+/// An element near the subject's, in the same owner's part, in which the contribution shows; the subject's
+/// own when there is none.
+std::int64_t element_showing(const Subject& subject, std::int64_t contribution);
+
 /// "microbatch 0 of rank 1", with step and use where the scenario has several.
 std::string name_of(const Subject& subject, std::int64_t contribution);
 

@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "properties/evidence.h"
+#include "sim/faults/zoo.h"
 #include "sim/scenario/validate.h"
 
 namespace shardcheck {
@@ -127,6 +128,15 @@ void add_sizes(const Scenario& s, Flips& flips) {
   });
 }
 
+/// A rewrite speaks of one kind of owner; under another there is nothing that it could break.
+bool has_place_for_fault(const Scenario& scenario) {
+  const Fault* fault = scenario.fault.empty() ? nullptr : find_fault(scenario.fault);
+  if (fault == nullptr) return true;
+  Scenario prepared = scenario;
+  fault->prepare(prepared);
+  return prepared.strategy == scenario.strategy;
+}
+
 }  // namespace
 
 std::vector<Flip> flips_of(const Scenario& scenario, std::int32_t parameter) {
@@ -150,11 +160,16 @@ std::vector<Counterfactual> counterfactuals(const Scenario& scenario, const Find
   if (!before.contains(finding.clause)) return {};
   std::vector<Counterfactual> results;
   for (const Flip& flip : flips_of(scenario, finding.parameter)) {
+    if (!has_place_for_fault(flip.scenario)) {
+      results.push_back({flip.change + ", where the fault has no place", true, ""});
+      continue;
+    }
     const std::set<std::string> after = broken_clauses(backend, flip.scenario, poison);
-    Counterfactual result{flip.change, !after.contains(finding.clause), ""};
+    Counterfactual result{.change = flip.change};
     for (const std::string& clause : after) {
       if (!before.contains(clause) && result.instead.empty()) result.instead = clause;
     }
+    result.mends = !after.contains(finding.clause) && result.instead.empty();
     results.push_back(std::move(result));
   }
   return results;

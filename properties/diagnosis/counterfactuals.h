@@ -13,7 +13,7 @@ namespace shardcheck {
 
 struct Counterfactual {
   std::string change;   ///< "beta by R5 instead of te-ops", "one microbatch"
-  bool mends = false;   ///< the finding's clause is not broken any more
+  bool mends = false;   ///< the finding's clause holds, and no other is broken instead
   std::string instead;  ///< a clause that is broken now and was not, or empty
 };
 

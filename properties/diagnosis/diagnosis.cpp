@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "properties/diagnosis/contents.h"
 #include "properties/diagnosis/first_wrong.h"
 #include "properties/diagnosis/lookalikes.h"
+#include "properties/diagnosis/reading.h"
 #include "properties/diagnosis/signatures.h"
 #include "properties/diagnosis/subject.h"
 
@@ -26,13 +28,22 @@ Poison poison_of(const Finding& finding) {
 
 void write_history(Finding& finding, const std::vector<ByteEvent>& events) {
   finding.history.clear();
+  bool marked = finding.op.value < 0;
+  const auto mark = [&](OpIndex before) {
+    if (marked || before <= finding.op) return;
+    finding.history.push_back(fmt::format("op {}: {}  [first wrong]", finding.op.value, finding.op_text));
+    marked = true;
+  };
   for (const ByteEvent& event : events) {
-    if (finding.history.size() == kMostLines) {
-      finding.history.push_back(fmt::format("and {} more", events.size() - kMostLines));
+    mark(event.op);
+    if (finding.history.size() >= kMostLines) {
+      finding.history.push_back(fmt::format("and more, {} in all", events.size()));
       return;
     }
+    marked |= event.op == finding.op;
     finding.history.push_back(to_text(event) + (event.op == finding.op ? "  [first wrong]" : ""));
   }
+  mark(OpIndex{std::numeric_limits<std::int32_t>::max()});
 }
 
 /// The op names itself; the step whose gradient is wrong stays the finding's.
@@ -71,9 +82,42 @@ struct Core {
   FirstWrong wrong;
 };
 
+/// The monitor names the first element of a range. One in which the wrong contribution shows says more.
+void move_to_telling_element(Finding& finding, const Scenario& scenario) {
+  if (finding.has_values || scenario.data != DataMode::provenance) return;
+  const Subject subject(scenario, finding, Poison::quiet_nan);
+  const Combination actual = finished_for_reader(subject, subject.planned, subject.step);
+  const Combination right = finished_for_reader(subject, subject.reference, subject.step);
+  std::optional<std::int64_t> lost;
+  for (const Combination* sum : {&right, &actual}) {
+    for (const Term& term : sum->terms) {
+      if (actual.weight_of(term.contribution) == right.weight_of(term.contribution)) continue;
+      if (is_visible(subject, term.contribution)) return;
+      if (!lost) lost = term.contribution;
+    }
+  }
+  if (lost) finding.element = element_showing(subject, *lost);
+}
+
+/// A finding of the monitor gets the numbers that its rank reads in the end, where they are wrong.
+void write_values(Finding& finding, const Symptoms& symptoms) {
+  const Subject& subject = symptoms.subject;
+  if (finding.has_values || subject.reader != subject.rank) return;
+  if (same_number(symptoms.actual, symptoms.expected)) return;
+  const DType type = subject.scenario.main_grad;
+  finding.has_values = true;
+  finding.expected = sighting_of(symptoms.expected, type);
+  finding.actual = sighting_of(symptoms.actual, type);
+}
+
+Symptoms symptoms_of(const Core& core) {
+  return symptoms_of(core.subject, core.seen, core.actual, core.right);
+}
+
 void complete(Finding& finding, const Core& core) {
   name_first_wrong(finding, core.subject.planned.plan, core.wrong);
   write_provenance(finding, core.subject, core.actual, core.right);
+  write_values(finding, symptoms_of(core));
   write_history(finding, core.seen.events);
 }
 
@@ -85,18 +129,21 @@ bool is_readable(const Finding& finding, const Scenario& scenario) {
 }  // namespace
 
 void complete(Finding& finding, const Scenario& scenario, Backend& backend) {
-  if (is_readable(finding, scenario)) complete(finding, Core(scenario, finding, backend));
+  if (!is_readable(finding, scenario)) return;
+  move_to_telling_element(finding, scenario);
+  complete(finding, Core(scenario, finding, backend));
 }
 
 Diagnosis diagnose(const Scenario& scenario, const Finding& finding, Backend& backend) {
   Diagnosis diagnosis{.finding = finding};
   if (is_readable(finding, scenario)) {
-    Core core(scenario, finding, backend);
+    move_to_telling_element(diagnosis.finding, scenario);
+    Core core(scenario, diagnosis.finding, backend);
     complete(diagnosis.finding, core);
     diagnosis.last_right = core.wrong.last_right;
     diagnosis.first_wrong = core.wrong.first_wrong;
     diagnosis.first_wrong_because = core.wrong.sentence;
-    diagnosis.signatures = recognised(symptoms_of(core.subject, core.seen, core.actual, core.right));
+    diagnosis.signatures = recognised(symptoms_of(core));
     diagnosis.history = std::move(core.seen.events);
   } else {
     diagnosis.notes.push_back("the finding names no element, so there is no history of bytes to show");

@@ -35,6 +35,14 @@ OpIndex begin_of(const Subject& subject, const Combination& actual) {
   return OpIndex{0};
 }
 
+/// True for what a rank does with its own contributions, before they are reduced.
+bool is_local(const Op& op, BufferRole role) {
+  const Purpose purpose = op.why.purpose;
+  const bool reduced =
+      purpose == Purpose::reduce || purpose == Purpose::unstage || purpose == Purpose::divide;
+  return !reduced && role != BufferRole::shard;
+}
+
 void read_finished(const Subject& subject, Backend& backend, Observation& seen) {
   const Plan& plan = subject.planned.plan;
   const auto domain =
@@ -82,6 +90,8 @@ Observation observe(const Subject& subject, std::span<const Rank> ranks, const C
     if (write.op < begin || write.op >= end) return;
     if (std::ranges::find(ranks, write.rank) == ranks.end()) return;
     const Op& op = plan.ops[static_cast<std::size_t>(write.op.value)];
+    const bool reads_it = write.rank == subject.reader || write.rank == subject.rank;
+    if (!reads_it && !is_local(op, plan.buffer(write.place.buffer).role)) return;
     const ParamId of = op.why.parameter;
     if (of.value >= 0 && of != subject.element.parameter) return;  // another user of a placeholder
     seen.events.push_back({write.op, describe(plan, op), write.rank.value, {}, {}, write.after});

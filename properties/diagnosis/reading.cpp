@@ -19,6 +19,13 @@ Sighting sighting(DType type, std::uint32_t bits) {
 
 }  // namespace
 
+Sighting sighting_of(double value, DType type) {
+  const auto f = static_cast<float>(value);
+  if (type == DType::bf16) return {value, f32_to_bf16(f), type};
+  if (type == DType::f16) return {value, f32_to_f16(f), type};
+  return {value, std::bit_cast<std::uint32_t>(f), type};
+}
+
 std::vector<Sighting> read_sightings(Backend& backend, const Plan& plan, Rank rank, View view) {
   const DType type = plan.buffer(view.buffer).dtype;
   const auto size = static_cast<std::size_t>(bytes_of(type));

@@ -8,6 +8,9 @@
 
 namespace shardcheck {
 
+/// The value, which must be one of the type, with its bits.
+Sighting sighting_of(double value, DType type);
+
 /// The elements of the view on that rank. Types that no gradient has keep their bits and read as 0.
 std::vector<Sighting> read_sightings(Backend& backend, const Plan& plan, Rank rank, View view);
 

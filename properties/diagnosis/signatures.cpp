@@ -32,6 +32,13 @@ std::vector<double> microbatch_factors(const Symptoms& s) {
   return factors.size() < 2 ? std::vector<double>{} : factors;
 }
 
+/// A pattern over microbatches needs three; two fit more than one.
+std::string caveat(const Symptoms& s) {
+  return s.subject.scenario.microbatches > 2
+             ? ""
+             : ". Two microbatches do not tell this from one wrong weight; three do";
+}
+
 /// The ratio of each microbatch's factor to the next one's, when it is one number.
 double geometric_ratio(const Symptoms& s) {
   const auto factors = microbatch_factors(s);
@@ -48,8 +55,8 @@ std::string doubling(const Symptoms& s) {
   if (geometric_ratio(s) != 2 || factors.back() != 1) return "";
   return fmt::format(
       "microbatch m counts 2^({}-m) times: the running sum doubles with each microbatch, as when the reduced "
-      "result is added onto its own storage (a group of one, or an alias)",
-      s.subject.scenario.microbatches - 1);
+      "result is added onto its own storage (a group of one, or an alias){}",
+      s.subject.scenario.microbatches - 1, caveat(s));
 }
 
 std::string repeated_scaling(const Symptoms& s) {
@@ -57,29 +64,28 @@ std::string repeated_scaling(const Symptoms& s) {
   if (!(ratio > 0) || ratio >= 1) return "";
   return fmt::format(
       "each microbatch weighs {} of the next one: the scale is applied to the running sum in every "
-      "microbatch, not to the contribution once (c^(M-m))",
-      weight_text(ratio));
+      "microbatch, not to the contribution once (c^(M-m)){}",
+      weight_text(ratio), caveat(s));
 }
 
-/// What the scenario has that many of, "the number of ranks and of microbatches"; empty when nothing fits.
+/// What the scenario has that many of, " (as many as ranks, microbatches)"; empty when nothing fits.
 std::string meaning_of(const Symptoms& s, double factor) {
   const Scenario& scenario = s.subject.scenario;
   const auto& p = scenario.parameters[static_cast<std::size_t>(s.subject.element.parameter.value)];
   const double group = domain_size(scenario, p.expert);
   const std::pair<const char*, double> quantities[] = {
-      {"the number of ranks", scenario.ranks},
-      {"the size of the reduction group", group == scenario.ranks ? 0 : group},
-      {"the number of expert-parallel ranks", scenario.expert_parallel},
-      {"the number of microbatches", scenario.microbatches},
-      {"the number of steps", scenario.steps},
-      {"the number of uses", s.subject.data.uses_of(s.subject.element.parameter.value)},
-      {"the number of tokens of the step", static_cast<double>(tokens_of_step(scenario))},
+      {"ranks", scenario.ranks},
+      {"ranks in the reduction group", group == scenario.ranks ? 0 : group},
+      {"expert-parallel ranks", scenario.expert_parallel},
+      {"microbatches", scenario.microbatches},
+      {"uses", s.subject.data.uses_of(s.subject.element.parameter.value)},
+      {"tokens in the step", static_cast<double>(tokens_of_step(scenario))},
       {"the square of the group size", group * group}};
   std::vector<std::string> fits;
   for (const auto& [name, value] : quantities) {
     if (value > 1 && value == factor) fits.emplace_back(name);
   }
-  return fits.empty() ? "" : fmt::format(", {}", fmt::join(fits, ", which is also "));
+  return fits.empty() ? "" : fmt::format(" (as many as {})", fmt::join(fits, ", "));
 }
 
 /// A factor that all contributions, or all elements, have in common; 0 when there is none or it is 1.
@@ -92,9 +98,9 @@ std::string divisor_missing(const Symptoms& s) {
   const double factor = whole_factor(s);
   if (!(factor > 1) || factor != std::round(factor)) return "";
   return fmt::format(
-      "everything is {} times too large{}: a divisor is missing, or one contribution set is added {} "
-      "times; an exact integer rules out rounding",
-      factor, meaning_of(s, factor), factor);
+      "everything is {} times too large{}: a divisor is missing, or everything is added that often; an exact "
+      "integer rules out rounding",
+      factor, meaning_of(s, factor));
 }
 
 std::string divisor_too_many(const Symptoms& s) {
@@ -246,7 +252,9 @@ std::string shifted(const Symptoms& s) {
 }
 
 std::string odd_lanes(const Symptoms& s) {
-  if (wrong_count(s) < 2) return "";
+  // Provenance with an even number of lanes puts a contribution into every other element by design.
+  const auto& coding = s.subject.data.coding(s.subject.element.parameter.value);
+  if (wrong_count(s) < 2 || (coding && coding->lanes % 2 == 0)) return "";
   for (std::size_t i = 0; i < s.read.size(); ++i) {
     const bool wrong = !(s.read[i] == s.wanted[i]);
     if (wrong && i % 2 == 0) return "";
