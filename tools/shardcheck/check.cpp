@@ -1,0 +1,279 @@
+// shardcheck check: kept failures first, then every property on random, enumerated or given scenarios. What
+// it finds is a CheckResult; report.h, json_report.h and junit_report.h write it.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <ostream>
+#include <thread>
+
+#include "core/error.h"
+#include "properties/runner.h"
+#include "sim/scenario/json.h"
+#include "tools/shardcheck/backend_choice.h"
+#include "tools/shardcheck/check_result.h"
+#include "tools/shardcheck/failures.h"
+#include "tools/shardcheck/given_scenario.h"
+#include "tools/shardcheck/interrupt.h"
+#include "tools/shardcheck/json_report.h"
+#include "tools/shardcheck/junit_report.h"
+#include "tools/shardcheck/options.h"
+#include "tools/shardcheck/output_file.h"
+#include "tools/shardcheck/progress.h"
+#include "tools/shardcheck/replaying.h"
+#include "tools/shardcheck/report.h"
+#include "tools/shardcheck/selection.h"
+#include "tools/shardcheck/verbs.h"
+#include "tools/shardcheck/wording.h"
+
+namespace shardcheck {
+namespace {
+
+/// Over all properties. Under a minute on two cores.
+constexpr std::int64_t kDefaultCases = 120'000;
+/// More than any run reaches: --time ends it.
+constexpr std::int64_t kEndless = std::int64_t{1} << 40;
+constexpr std::int64_t kMostThreads = 1024;
+
+struct CheckOptions {
+  BackendChoice backend;
+  std::vector<std::string> properties;
+  std::uint64_t seed = 1;
+  std::int64_t cases = 0;  ///< 0: not given
+  std::optional<double> seconds;
+  std::string scenario;
+  std::int64_t exhaustive = 0;  ///< 0: not given
+  std::int64_t threads = std::max(1u, std::thread::hardware_concurrency());
+  OutputFile json, junit;
+};
+
+/// False when only --help was asked for.
+bool parse(CheckOptions& check, const Arguments& arguments, Session& session) {
+  Options options({"check", "[PROPERTY...] [flags]", "run the properties on random training steps"});
+  options.arguments(check.properties,
+                    {"PROPERTY", "", "ids of properties or clauses; all when none is given"});
+  options.flag(check.properties, {"property", "ID", "the same as an argument; repeatable"});
+  add_flags(options, check.backend);
+  options.seed(check.seed);
+  options.flag(check.cases, {1, kEndless},
+               {"cases", "N", fmt::format("cases over all properties [{}, or until --time]", kDefaultCases)});
+  options.flag(check.seconds, {"time", "SECONDS", "stop after this time, whatever the number of cases"});
+  options.flag(check.scenario, {"scenario", "FILE",
+                                "one scenario instead of random ones: a JSON file, or an example by name "
+                                "(`shardcheck list scenarios`)"});
+  options.flag(
+      check.exhaustive, {1, 8},
+      {"exhaustive", "N", "every scenario up to N ranks, microbatches and uses, instead of random ones"});
+  options.flag(check.threads, {1, kMostThreads}, {"threads", "N", "cases that run side by side"});
+  options.flag(check.json.path, {"json", "FILE", "write the result as JSON; - is standard output"});
+  options.flag(check.junit.path, {"junit", "FILE", "write the result as JUnit XML; - is standard output"});
+  options.note(
+      "A failure is shrunk, kept under .shardcheck/failures, and run first the next time. Ctrl-C ends "
+      "the search early and prints what was found: exit status 1 when something is broken, else 130.");
+  if (!options.parse(arguments, session)) return false;
+  if (!check.scenario.empty() && check.exhaustive > 0)
+    throw bad_input("--exhaustive", "does not go with --scenario, which is one scenario");
+  if (check.json.is_standard_output() && check.junit.is_standard_output())
+    throw bad_input("--junit -", "--json writes to standard output already; give one of them a file");
+  require_writable(check.json, "--json");
+  require_writable(check.junit, "--junit");
+  return true;
+}
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// One run of the verb.
+class Check {
+ public:
+  Check(const CheckOptions& options, Session& session)
+      : options_(options),
+        session_(session),
+        out_(text_stream(session, options.json.is_standard_output() ? options.json : options.junit)),
+        terminal_(terminal_of(out_)),
+        selected_(selected_properties(options.properties)),
+        widths_(widths_of(selected_)),
+        make_backend_(factory_of(options.backend)),
+        progress_(session.err) {
+    result_.backend = options.backend;
+    result_.seed = options.seed;
+    result_.is_search = options.scenario.empty();
+    if (!options.scenario.empty()) scenario_ = scenario_named(options.scenario);
+  }
+
+  ExitStatus run() {
+    if (result_.is_search) run_kept();
+    for (std::size_t i = 0; i < selected_.size(); ++i) {
+      if (interrupt_flag()) {
+        result_.skipped.emplace_back(selected_[i]->id);
+      } else {
+        run_property(i);
+      }
+    }
+    result_.is_interrupted = interrupt_flag();
+    result_.seconds = seconds_since(start_);
+    out_ << verdict_line(terminal_, result_) << std::flush;
+    write(options_.json, session_, options_.json.is_wanted() ? json_report(result_) : "");
+    write(options_.junit, session_, options_.junit.is_wanted() ? junit_report(result_) : "");
+    if (!is_folder_writable_) return ExitStatus::machine_cannot;
+    return exit_of(result_);
+  }
+
+ private:
+  void run_kept() {
+    const auto kept = folder_.list();
+    std::int64_t elsewhere = 0;
+    for (const KeptFailure& each : kept) {
+      if (interrupt_flag()) return;
+      if (!each.name.backend.empty() && each.name.backend != label_of(options_.backend)) {
+        ++elsewhere;
+      } else {
+        run_kept(each);
+      }
+    }
+    if (elsewhere > 0)
+      out_ << fmt::format("{} of another backend not run again (.shardcheck/failures)\n",
+                          counted(elsewhere, "kept failure"));
+  }
+
+  void run_kept(const KeptFailure& kept) {
+    KeptResult outcome{.file = kept.file.string()};
+    try {
+      const Scenario scenario = scenario_in(outcome.file);
+      std::vector<std::string> names;
+      if (!kept.name.property.empty()) names.push_back(kept.name.property);
+      outcome.findings = findings_of(selected_properties(names), scenario, *make_backend_());
+      const std::string reproduce = reproduce_text(outcome.file, options_.backend);
+      for (Finding& finding : outcome.findings) finding.reproduce = reproduce;
+      if (!outcome.findings.empty()) {
+        out_ << fmt::format("kept failure {}: {}\n", outcome.file,
+                            paint(terminal_, Tone::bad, "still BROKEN"))
+             << findings_text(terminal_, outcome.findings)
+             << labelled(terminal_, "reproduce", paint(terminal_, Tone::strong, reproduce));
+      } else {
+        outcome.moved_to = folder_.set_aside(kept.file).string();
+        out_ << fmt::format("kept failure {}: {}, moved to {}\n", outcome.file,
+                            paint(terminal_, Tone::good, "mended"), outcome.moved_to);
+      }
+    } catch (const Error& error) {
+      complain(error);
+      if (error.kind() == ErrorKind::bad_input) return;  // it stays where it is, for its owner to look at
+    }
+    out_ << std::flush;
+    result_.kept.push_back(std::move(outcome));
+  }
+
+  RunOptions run_options(std::size_t index) const {
+    const auto left = static_cast<std::int64_t>(selected_.size() - index);
+    RunOptions run{.seed = options_.seed, .threads = static_cast<std::int32_t>(options_.threads)};
+    run.make_backend = make_backend_;
+    run.stop = &interrupt_flag();
+    const std::int64_t endless_or_default = options_.seconds ? kEndless : kDefaultCases;
+    const std::int64_t cases = options_.cases > 0 ? options_.cases : endless_or_default;
+    const auto count = static_cast<std::int64_t>(selected_.size());
+    run.cases =
+        std::max<std::int64_t>(1, cases / count + (static_cast<std::int64_t>(index) < cases % count ? 1 : 0));
+    // What one property leaves of its time goes to those behind it.
+    if (options_.seconds)
+      run.seconds = std::max(0.0, *options_.seconds - seconds_since(start_)) / static_cast<double>(left);
+    return run;
+  }
+
+  void run_property(std::size_t index) {
+    const Property& property = *selected_[index];
+    RunOptions run = run_options(index);
+    const auto start = std::chrono::steady_clock::now();
+    run.progress = [&](std::int64_t done) { show(index, run, done, seconds_since(start)); };
+    show(index, run, 0, 0);
+    PropertyResult outcome{.property = &property};
+    if (scenario_) {
+      outcome.report = run_one(property, *scenario_, run);
+      outcome.report.missing.clear();
+    } else if (options_.exhaustive > 0) {
+      outcome.report = run_exhaustive(property, static_cast<std::int32_t>(options_.exhaustive), run);
+    } else {
+      outcome.report = run_random(property, run);
+    }
+    progress_.clear();
+    if (outcome.report.failure) keep(outcome);
+    out_ << property_line(terminal_, outcome, widths_);
+    if (outcome.report.failure) out_ << failure_text(terminal_, outcome) << "\n";
+    out_ << std::flush;
+    result_.properties.push_back(std::move(outcome));
+  }
+
+  void show(std::size_t index, const RunOptions& run, std::int64_t done, double seconds) {
+    const bool is_endless = run.cases > kEndless / 2 / static_cast<std::int64_t>(selected_.size());
+    double share = static_cast<double>(done) / static_cast<double>(run.cases);
+    if (run.seconds) share = std::max(share, seconds / *run.seconds);
+    std::string remark = is_endless || options_.exhaustive > 0
+                             ? counted(done, "case")
+                             : fmt::format("{} of {}", grouped(done), counted(run.cases, "case"));
+    if (seconds > 0)
+      remark +=
+          fmt::format(", {}/s", grouped(static_cast<std::int64_t>(static_cast<double>(done) / seconds)));
+    progress_.show({.label = fmt::format("{:<{}}  {} of {}", selected_[index]->id, widths_.id, index + 1,
+                                         selected_.size()),
+                    .share = share,
+                    .remark = remark});
+  }
+
+  /// Saves the failing scenario and says in every finding how to see it again.
+  void keep(PropertyResult& outcome) {
+    Failure& failure = *outcome.report.failure;
+    const std::string clause = failure.findings.empty() ? std::string(outcome.property->clauses.front())
+                                                        : failure.findings.front().clause;
+    const bool is_given = scenario_ && failure.shrunk == *scenario_;
+    if (is_given) {
+      outcome.file = options_.scenario;
+      outcome.reproduce = fmt::format("shardcheck check --scenario {}{}", shell_quoted(options_.scenario),
+                                      flags_text(options_.backend));
+    } else {
+      if (failure.shrunk.name.empty())
+        failure.shrunk.name = fmt::format("{} breaks {}", outcome.property->id, clause);
+      save(outcome, {std::string(outcome.property->id), clause, label_of(options_.backend)});
+    }
+    for (Finding& finding : failure.findings) finding.reproduce = outcome.reproduce;
+  }
+
+  void save(PropertyResult& outcome, const FailureName& name) {
+    const auto kind = scenario_ ? FailureFolder::Kind::given : FailureFolder::Kind::searched;
+    try {
+      outcome.file = folder_.save(name, outcome.report.failure->shrunk, kind).string();
+      outcome.reproduce = reproduce_text(outcome.file, options_.backend);
+    } catch (const Error& error) {
+      complain(error);
+      outcome.reproduce = reproduce_text("FILE", options_.backend) + ", with the scenario below in FILE";
+    }
+  }
+
+  void complain(const Error& error) {
+    progress_.clear();
+    session_.err << "shardcheck: " << error.what() << "\n";
+    if (error.kind() == ErrorKind::machine_cannot) is_folder_writable_ = false;
+  }
+
+  const CheckOptions& options_;
+  Session& session_;
+  std::ostream& out_;
+  Terminal terminal_;
+  std::vector<const Property*> selected_;
+  LineWidths widths_;
+  std::function<std::unique_ptr<Backend>()> make_backend_;
+  std::optional<Scenario> scenario_;
+  FailureFolder folder_ = FailureFolder::of_working_directory();
+  Progress progress_;
+  CheckResult result_;
+  bool is_folder_writable_ = true;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace
+
+ExitStatus check_verb(Session& session, const Arguments& arguments) {
+  CheckOptions options;
+  if (!parse(options, arguments, session)) return ExitStatus::held;
+  return Check(options, session).run();
+}
+
+}  // namespace shardcheck

@@ -1,0 +1,132 @@
+// shardcheck list: what there is, one table a subject.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <ostream>
+
+#include "backends/faulty/faults.h"
+#include "backends/registry.h"
+#include "core/contract/clauses.h"
+#include "core/error.h"
+#include "properties/property.h"
+#include "sim/faults/zoo.h"
+#include "sim/scenario/examples.h"
+#include "tools/shardcheck/nearest.h"
+#include "tools/shardcheck/options.h"
+#include "tools/shardcheck/table.h"
+#include "tools/shardcheck/verbs.h"
+#include "tools/shardcheck/wording.h"
+
+namespace shardcheck {
+namespace {
+
+Table list_properties() {
+  Table table({"property", "clauses", "what holds"});
+  for (const Property& property : properties())
+    table.row({property.id, fmt::format("{}", fmt::join(property.clauses, " ")), property.sentence});
+  return table;
+}
+
+Table list_clauses() {
+  Table table({"clause", "title", "observed by", "source", "what must hold"});
+  for (const Clause& clause : clauses())
+    table.row({clause.id, clause.title, name_of(clause.observer), clause.source, clause.sentence});
+  return table;
+}
+
+Table list_backend_table() {
+  Table table({"backend", "available", "what it is"});
+  for (const BackendEntry& entry : list_backends()) {
+    const std::string why = entry.available ? "" : fmt::format(" ({})", entry.reason);
+    table.row({entry.name,
+               entry.available ? Table::Cell{"yes", Tone::good} : Table::Cell{"no", Tone::warning},
+               entry.description + why});
+  }
+  return table;
+}
+
+Table list_faults() {
+  Table table({"fault", "clause", "source", "what breaks"});
+  for (const Fault& fault : zoo()) table.row({fault.id, fault.clause, fault.source, fault.sentence});
+  return table;
+}
+
+Table list_scenarios() {
+  Table table({"scenario", ">elements", "what it is"});
+  for (const std::string& name : example_names()) {
+    const auto scenario = example(name);
+    std::int64_t elements = 0;
+    for (const ScenarioParameter& parameter : scenario->parameters) elements += parameter.numel();
+    table.row({name, grouped(elements), describe(*scenario)});
+  }
+  return table;
+}
+
+Table list_protocols() {
+  Table table({"protocol", "how it chooses beta"});
+  for (int mode = 0; mode < kWriteModes; ++mode) {
+    const auto each = static_cast<WriteMode>(mode);
+    table.row({name_of(each), describe(each)});
+  }
+  return table;
+}
+
+Table list_numeric_fault_table() {
+  Table table({"backend", "clauses", "what goes wrong"});
+  for (const NumericFault& fault : list_numeric_faults())
+    table.row({fmt::format("faulty:{}", fault.name), fault.clauses, fault.sentence});
+  return table;
+}
+
+struct Subject {
+  std::string_view name;
+  std::string_view summary;
+  Table (*table)();
+};
+
+constexpr Subject kSubjects[] = {
+    {"properties", "laws that check runs, with the clauses that each claims", list_properties},
+    {"clauses", "numbered sentences of the contract, and what observes a breach", list_clauses},
+    {"backends", "machines that execute ops: for --backend", list_backend_table},
+    {"faults", "known bugs of the zoo: for zoo, and the field fault of a scenario", list_faults},
+    {"scenarios", "examples with the shapes of real models: for check --scenario", list_scenarios},
+    {"protocols", "write modes: who chooses beta, today and by every redesign", list_protocols},
+    {"numeric-faults", "what a kernel or a collective gets wrong: for --backend faulty:NAME",
+     list_numeric_fault_table},
+};
+
+Table overview() {
+  Table table({"subject", "what `shardcheck list SUBJECT` shows"});
+  for (const Subject& subject : kSubjects) table.row({subject.name, subject.summary});
+  return table;
+}
+
+const Subject& subject_named(const std::string& name) {
+  std::vector<std::string> known;
+  for (const Subject& subject : kSubjects) {
+    if (subject.name == name) return subject;
+    known.emplace_back(subject.name);
+  }
+  throw bad_input("shardcheck list", unknown_name({name, "subject", known}));
+}
+
+}  // namespace
+
+ExitStatus list_verb(Session& session, const Arguments& arguments) {
+  std::vector<std::string> names;
+  Options options({"list", "[SUBJECT...]", "what there is, one table a subject"});
+  std::string known;
+  for (const Subject& subject : kSubjects)
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", subject.name);
+  options.arguments(names, {"SUBJECT", "", known});
+  if (!options.parse(arguments, session)) return ExitStatus::held;
+  const Terminal terminal = terminal_of(session.out);
+  if (names.empty()) session.out << overview().text(terminal);
+  std::vector<const Subject*> subjects;
+  for (const std::string& name : names) subjects.push_back(&subject_named(name));
+  for (const Subject* subject : subjects)
+    session.out << (subject == subjects.front() ? "" : "\n") << subject->table().text(terminal);
+  return ExitStatus::held;
+}
+
+}  // namespace shardcheck

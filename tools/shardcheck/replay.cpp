@@ -1,0 +1,48 @@
+// shardcheck replay: one scenario again, and what it breaks.
+#include <fmt/format.h>
+
+#include <ostream>
+
+#include "tools/shardcheck/backend_choice.h"
+#include "tools/shardcheck/given_scenario.h"
+#include "tools/shardcheck/options.h"
+#include "tools/shardcheck/replaying.h"
+#include "tools/shardcheck/report.h"
+#include "tools/shardcheck/selection.h"
+#include "tools/shardcheck/verbs.h"
+#include "tools/shardcheck/wording.h"
+
+namespace shardcheck {
+
+ExitStatus replay_verb(Session& session, const Arguments& arguments) {
+  std::string file;
+  std::vector<std::string> names;
+  BackendChoice choice;
+  Options options({"replay", "FAILURE.json [flags]", "run one scenario again and print what it breaks"});
+  options.argument(file, {"FAILURE.json", "", "a scenario, as check keeps it under .shardcheck/failures"});
+  options.flag(names, {"property", "ID", "only this property, or those of this clause; repeatable"});
+  add_flags(options, choice);
+  options.note(
+      "Nothing is shrunk, kept or moved. Exit status 1 when the scenario breaks a clause, 0 when it "
+      "holds. `shardcheck explain FAILURE.json` says why.");
+  if (!options.parse(arguments, session)) return ExitStatus::held;
+
+  const auto properties = selected_properties(names);
+  const Scenario scenario = scenario_in(file);
+  const auto backend = factory_of(choice)();
+  const auto findings = findings_of(properties, scenario, *backend);
+  const Terminal terminal = terminal_of(session.out);
+  session.out << findings_text(terminal, findings) << labelled(terminal, "scenario", describe(scenario));
+  const std::string on = fmt::format("{} on {}", file, describe(choice));
+  if (findings.empty()) {
+    session.out << fmt::format("{}: {}; {}\n", paint(terminal, Tone::good, "held"),
+                               counted(std::ssize(properties), "property"), on);
+    return ExitStatus::held;
+  }
+  session.out << labelled(terminal, "why", "shardcheck explain " + shell_quoted(file) + flags_text(choice))
+              << fmt::format("{}: {}; {}\n", paint(terminal, Tone::bad, "BROKEN"),
+                             counted(std::ssize(findings), "finding"), on);
+  return ExitStatus::broken;
+}
+
+}  // namespace shardcheck

@@ -1,0 +1,22 @@
+// Wording: numbers and counts as people read them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace shardcheck {
+
+/// 120000 -> "120,000".
+std::string grouped(std::int64_t number);
+
+/// "1 case", "120,000 cases", "2 microbatches", "3 properties".
+std::string counted(std::int64_t number, std::string_view noun);
+
+/// "0.004 s", "1.9 s", "41 s", "3 min 20 s".
+std::string seconds_text(double seconds);
+
+/// The argument as a shell reads it back: unchanged, or in single quotes.
+std::string shell_quoted(const std::string& argument);
+
+}  // namespace shardcheck

@@ -1,0 +1,235 @@
+// shardcheck zoo: every known bug switched on in random scenarios, until the properties that claim its clause
+// see it; then the smallest scenario that still shows it.
+#include "sim/faults/zoo.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <thread>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "properties/runner.h"
+#include "sim/scenario/json.h"
+#include "tools/shardcheck/backend_choice.h"
+#include "tools/shardcheck/interrupt.h"
+#include "tools/shardcheck/nearest.h"
+#include "tools/shardcheck/options.h"
+#include "tools/shardcheck/output_file.h"
+#include "tools/shardcheck/progress.h"
+#include "tools/shardcheck/report.h"
+#include "tools/shardcheck/selection.h"
+#include "tools/shardcheck/table.h"
+#include "tools/shardcheck/verbs.h"
+#include "tools/shardcheck/wording.h"
+
+namespace shardcheck {
+namespace {
+
+struct ZooOptions {
+  BackendChoice backend;
+  std::vector<std::string> faults;
+  std::uint64_t seed = 1;
+  std::int64_t cases = 2000;  ///< ten times what the median fault may need
+  std::int64_t threads = std::max(1u, std::thread::hardware_concurrency());
+  std::string save;  ///< a folder, or empty
+  OutputFile json;
+};
+
+struct Hunt {
+  const Fault* fault = nullptr;
+  const Property* caught_by = nullptr;  ///< null: escaped
+  std::int64_t cases = 0;
+  Scenario smallest;
+  std::vector<Finding> findings;
+};
+
+bool parse(ZooOptions& zoo_options, const Arguments& arguments, Session& session) {
+  Options options({"zoo", "[FAULT...] [flags]",
+                   "switch on every known bug: which property catches it, on which smallest scenario"});
+  options.arguments(zoo_options.faults,
+                    {"FAULT", "", "ids as in `shardcheck list faults`; all when none is given"});
+  add_flags(options, zoo_options.backend);
+  options.seed(zoo_options.seed);
+  options.flag(zoo_options.cases, {1, 1'000'000'000},
+               {"cases", "N", "cases after which a fault has escaped a property"});
+  options.flag(zoo_options.threads, {1, 1024}, {"threads", "N", "cases that run side by side"});
+  options.flag(zoo_options.save,
+               {"save", "FOLDER", "write the smallest scenario of each fault there, for replay and explain"});
+  options.flag(zoo_options.json.path, {"json", "FILE", "write the result as JSON; - is standard output"});
+  options.note("Exit status 1 when a fault escaped.");
+  if (!options.parse(arguments, session)) return false;
+  require_writable(zoo_options.json, "--json");
+  return true;
+}
+
+std::vector<const Fault*> selected_faults(const std::vector<std::string>& names) {
+  std::vector<const Fault*> selected;
+  for (const std::string& name : names) {
+    const Fault* fault = find_fault(name);
+    if (fault == nullptr) {
+      std::vector<std::string> known;
+      for (const Fault& each : zoo()) known.emplace_back(each.id);
+      throw bad_input("shardcheck zoo",
+                      unknown_name({name, "fault", known}) + "; `shardcheck list faults` shows all");
+    }
+    if (std::ranges::find(selected, fault) == selected.end()) selected.push_back(fault);
+  }
+  for (const Fault& fault : zoo()) {
+    if (names.empty()) selected.push_back(&fault);
+  }
+  return selected;
+}
+
+/// Random cases with the fault in them, through one property after the other that claims its clause.
+Hunt hunt(const Fault& fault, const ZooOptions& options, const RunOptions& preset) {
+  Hunt result{.fault = &fault};
+  RunOptions run = preset;
+  run.fault = fault.id;
+  run.clause = fault.clause;
+  run.cases = options.cases;
+  for (const Property* property : selected_properties({std::string(fault.clause)})) {
+    const PropertyReport report = run_random(*property, run);
+    if (!report.failure) {
+      result.cases += report.cases;
+      continue;
+    }
+    result.caught_by = property;
+    result.cases += report.failure->number;
+    result.smallest = report.failure->shrunk;
+    result.smallest.fault = fault.id;
+    result.findings = report.failure->findings;
+    break;
+  }
+  return result;
+}
+
+std::string size_text(const Scenario& s) {
+  return fmt::format("{}, {}, {}, {}", counted(s.ranks, "rank"),
+                     counted(std::ssize(s.parameters), "parameter"), counted(s.microbatches, "microbatch"),
+                     counted(s.steps, "step"));
+}
+
+std::string save(Hunt& hunt, const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error)
+    throw Error(ErrorKind::machine_cannot,
+                fmt::format("--save {}: cannot create the folder: {}", folder.string(), error.message()));
+  if (hunt.smallest.name.empty()) hunt.smallest.name = fmt::format("smallest for {}", hunt.fault->id);
+  const auto file = folder / fmt::format("{}.json", hunt.fault->id);
+  write_text_atomically(file, to_json(hunt.smallest));
+  return file.string();
+}
+
+std::string json_of(const std::vector<Hunt>& hunts, const ZooOptions& options, double seconds) {
+  using nlohmann::ordered_json;
+  ordered_json json = {
+      {"command", "zoo"},   {"backend", options.backend.backend},     {"seed", options.seed},
+      {"seconds", seconds}, {"interrupted", interrupt_flag().load()}, {"faults", ordered_json::array()}};
+  for (const Hunt& hunt : hunts) {
+    ordered_json fault = {{"id", hunt.fault->id},
+                          {"source", hunt.fault->source},
+                          {"sentence", hunt.fault->sentence},
+                          {"clause", hunt.fault->clause},
+                          {"caught", hunt.caught_by != nullptr},
+                          {"caught_by", nullptr},
+                          {"cases", hunt.cases},
+                          {"smallest", nullptr}};
+    if (hunt.caught_by != nullptr) {
+      fault["caught_by"] = hunt.caught_by->id;
+      fault["smallest"] = {{"ranks", hunt.smallest.ranks},
+                           {"parameters", hunt.smallest.parameters.size()},
+                           {"microbatches", hunt.smallest.microbatches},
+                           {"steps", hunt.smallest.steps}};
+      fault["scenario"] = ordered_json::parse(to_json(hunt.smallest));
+    }
+    json["faults"].push_back(std::move(fault));
+  }
+  return json.dump(2) + "\n";
+}
+
+std::int64_t median_cases(const std::vector<Hunt>& hunts) {
+  std::vector<std::int64_t> cases;
+  for (const Hunt& hunt : hunts) cases.push_back(hunt.cases);
+  const auto middle = cases.begin() + std::ssize(cases) / 2;
+  std::ranges::nth_element(cases, middle);
+  return cases.empty() ? 0 : *middle;
+}
+
+std::string table_of(const std::vector<Hunt>& hunts, const Terminal& terminal) {
+  Table table({"fault", "clause", "caught by", ">cases", "smallest scenario", "source"});
+  for (const Hunt& hunt : hunts) {
+    const bool caught = hunt.caught_by != nullptr;
+    table.row({hunt.fault->id, hunt.fault->clause,
+               caught ? Table::Cell{std::string(hunt.caught_by->id), Tone::good}
+                      : Table::Cell{"ESCAPED", Tone::bad},
+               grouped(hunt.cases), caught ? size_text(hunt.smallest) : "", hunt.fault->source});
+  }
+  return table.text(terminal);
+}
+
+/// What a single fault does, in full.
+std::string portrait(const Hunt& hunt, const Terminal& terminal) {
+  std::string text = "\n" + labelled(terminal, "fault", hunt.fault->sentence);
+  if (hunt.caught_by == nullptr) return text;
+  return text + labelled(terminal, "scenario", describe(hunt.smallest)) +
+         findings_text(terminal, hunt.findings);
+}
+
+}  // namespace
+
+ExitStatus zoo_verb(Session& session, const Arguments& arguments) {
+  ZooOptions options;
+  if (!parse(options, arguments, session)) return ExitStatus::held;
+  const auto faults = selected_faults(options.faults);
+  RunOptions run{.seed = options.seed, .threads = static_cast<std::int32_t>(options.threads)};
+  run.make_backend = factory_of(options.backend);
+  run.stop = &interrupt_flag();
+  const auto start = std::chrono::steady_clock::now();
+  std::ostream& out = text_stream(session, options.json);
+  const Terminal terminal = terminal_of(out);
+  std::vector<Hunt> hunts;
+  std::vector<std::string> files;
+  {
+    Progress progress(session.err);
+    for (const Fault* fault : faults) {
+      if (interrupt_flag()) break;
+      const auto share = static_cast<double>(hunts.size()) / static_cast<double>(faults.size());
+      run.progress = [&](std::int64_t done) {
+        progress.show(
+            {std::string(fault->id), share,
+             fmt::format("{}, fault {} of {}", counted(done, "case"), hunts.size() + 1, faults.size())});
+      };
+      run.progress(0);
+      Hunt found = hunt(*fault, options, run);
+      // What an interrupt cut short has not escaped.
+      if (interrupt_flag() && found.caught_by == nullptr) break;
+      if (!options.save.empty() && found.caught_by != nullptr) files.push_back(save(found, options.save));
+      hunts.push_back(std::move(found));
+    }
+  }
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const auto caught =
+      std::ranges::count_if(hunts, [](const Hunt& hunt) { return hunt.caught_by != nullptr; });
+  const bool has_escaped = caught < std::ssize(hunts);
+  out << table_of(hunts, terminal);
+  if (faults.size() == 1 && !hunts.empty()) out << portrait(hunts.front(), terminal);
+  for (const std::string& file : files)
+    out << fmt::format("saved {}: shardcheck explain {}{}\n", file, shell_quoted(file),
+                       flags_text(options.backend));
+  out << fmt::format(
+      "\n{}: {} of {} caught, median {}, {}{}\n",
+      paint(terminal, has_escaped ? Tone::bad : Tone::good, has_escaped ? "ESCAPED" : "caught"), caught,
+      counted(std::ssize(faults), "fault"), counted(median_cases(hunts), "case"), seconds_text(seconds),
+      interrupt_flag() ? ", interrupted" : "");
+  if (options.json.is_wanted()) write(options.json, session, json_of(hunts, options, seconds));
+  if (has_escaped) return ExitStatus::broken;
+  return interrupt_flag() ? ExitStatus::interrupted : ExitStatus::held;
+}
+
+}  // namespace shardcheck
