@@ -59,10 +59,7 @@ __device__ void reduce_at(const ReduceTable& table, ProductIn in, long long begi
     return;
   }
   const long long part = begin / table.part;
-  const long long j = part - table.first_part;
-  if (j < 0 || j >= table.outputs) return;
-  auto* const to =
-      static_cast<typename E::Stored*>(table.output[first_output + j]) + (begin - part * table.part);
+  auto* const to = static_cast<typename E::Stored*>(table.output[first_output + part]) + begin % table.part;
   *reinterpret_cast<Vector*>(to) = sum;
 }
 

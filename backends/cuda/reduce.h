@@ -21,10 +21,8 @@ struct ReduceTable {
   const void* carry;  ///< the first term, or null; only with one group
   int inputs, outputs, groups;
   long long numel;  ///< of every input
-  /// Elements of an output: `numel` when each output gets all of the result; else output j gets part
-  /// first_part + j, and elements of other parts are dropped.
+  /// Elements of an output: `numel` when each output gets all of the result; less when output j gets part j.
   long long part;
-  int first_part;
   bool multiplies;
   float factor;
   bool aligned;  ///< every address is a multiple of 16, and parts are whole packs
