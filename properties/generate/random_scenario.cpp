@@ -1,12 +1,10 @@
 #include "properties/generate/random_scenario.h"
 
 #include <algorithm>
-#include <bit>
 
-#include "core/integers.h"
 #include "properties/generate/random_model.h"
+#include "properties/generate/room.h"
 #include "properties/generate/soundness.h"
-#include "sim/scenario/provenance_coding.h"
 
 namespace shardcheck {
 namespace {
@@ -106,45 +104,12 @@ void draw_numerics(Draw& draw, Focus focus, Scenario& s) {
   s.comm = draw.chance(50) ? s.main_grad : draw.pick(types);
 }
 
-/// Adds tokens to one microbatch until the tokens of a step are a power of two, so that dividing by them is
-/// exact.
-void make_tokens_exact(Scenario& s) {
-  const std::int64_t sum = tokens_of_step(s);
-  const auto wanted = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(sum)));
-  if (wanted == sum) return;
-  const std::int64_t more = wanted - sum;
-  if (s.token_counts.empty())
-    s.token_counts.push_back({0, 0, s.tokens + more});
-  else
-    s.token_counts.back().tokens += more;
-}
-
-bool is_power_of_two(std::int64_t n) {
-  return std::has_single_bit(static_cast<std::uint64_t>(n));
-}
-
-/// Makes room for one digit a contribution, if a parameter of moderate size can hold it.
-bool make_room(Scenario& s, std::int32_t parameter, std::int64_t spare) {
-  constexpr std::int64_t kMostLanes = 40, kMostElements = 800;
-  const UseCounts uses = use_counts(s, parameter);
-  ScenarioParameter& p = s.parameters[static_cast<std::size_t>(parameter)];
-  if (!p.trainable || uses.all == 0 || p.numel() == 0 || provenance_coding(s, parameter, uses)) return true;
-  const std::int64_t lanes =
-      div_ceil(provenance_contributions(s, parameter, uses), provenance_digits(s, parameter, uses));
-  if (lanes > kMostLanes) return false;
-  const bool widens = p.shape.size() == 1 || p.columns() < p.rows();
-  p.shape[widens ? 0 : 1] = lanes + spare;
-  return p.numel() <= kMostElements;
-}
-
 /// Provenance where every scale is a power of two and the contributions find room, integers elsewhere.
 void draw_data(Draw& draw, Scenario& s) {
   const bool wants_provenance = draw.chance(82);
   const std::int64_t spare = draw.below(4);
   if (wants_provenance && s.loss == Loss::per_token) make_tokens_exact(s);
-  const bool exact = s.loss == Loss::mean ? is_power_of_two(s.ranks) : is_power_of_two(tokens_of_step(s));
-  bool fits = wants_provenance && exact;
-  for (std::int32_t p = 0; fits && p < std::ssize(s.parameters); ++p) fits = make_room(s, p, spare);
+  const bool fits = wants_provenance && has_exact_scale(s) && make_room(s, spare);
   s.data = fits ? DataMode::provenance : DataMode::integers;
 }
 

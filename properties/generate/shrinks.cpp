@@ -1,0 +1,266 @@
+#include "properties/generate/shrinks.h"
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include "core/error.h"
+#include "properties/generate/room.h"
+#include "properties/generate/soundness.h"
+#include "sim/scenario/validate.h"
+
+namespace shardcheck {
+namespace {
+
+std::int64_t protocol_rank(WriteMode mode) {
+  return mode == WriteMode::r5 ? 0 : 1 + static_cast<std::int64_t>(mode);
+}
+
+std::string generic_name(std::size_t parameter) {
+  return "w" + std::to_string(parameter);
+}
+
+bool is_valid(const Scenario& s) {
+  try {
+    validate(s, "shrink");
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+/// Mends what a smaller mesh, schedule or list of uses left behind.
+void repair(Scenario& s) {
+  for (Silence& silence : s.silent) {
+    silence.step = std::min(silence.step, s.steps - 1);
+    silence.rank = std::min(silence.rank, s.ranks - 1);
+    silence.microbatch = std::min(silence.microbatch, s.microbatches - 1);
+  }
+  for (TokenCount& count : s.token_counts) {
+    count.rank = std::min(count.rank, s.ranks - 1);
+    count.microbatch = std::min(count.microbatch, s.microbatches - 1);
+  }
+  std::vector<TokenCount> kept;
+  for (const TokenCount& count : s.token_counts) {
+    const bool known = std::ranges::any_of(kept, [&](const TokenCount& other) {
+      return other.rank == count.rank && other.microbatch == count.microbatch;
+    });
+    if (!known) kept.push_back(count);
+  }
+  s.token_counts = std::move(kept);
+  s.expert_parallel = std::gcd(s.expert_parallel, s.ranks);
+  const bool fuses = std::ranges::count(s.uses, Producer::fused, &ScenarioUse::producer) > 0;
+  if (!fuses || s.write_mode == WriteMode::r7) s.execution = Execution::eager;
+  if (s.write_mode != WriteMode::te_module) s.first_microbatch = FirstMicrobatch::none;
+  if (s.write_mode == WriteMode::r4 && has_leases(s.strategy)) s.write_mode = WriteMode::r5;
+}
+
+/// Collects candidates: a copy of the source, changed, mended, and kept when it is valid and simpler.
+class Candidates {
+ public:
+  explicit Candidates(const Scenario& source)
+      : source_(source), complexity_(complexity_of(source)), sound_(is_sound(source)) {}
+
+  template <class Change>
+  void try_change(Change change) {
+    Scenario s = source_;
+    change(s);
+    repair(s);
+    // Without any use there is no contribution left that a sentence could name.
+    if (s.uses.empty() && !source_.uses.empty()) return;
+    if (complexity_of(s) >= complexity_ || !is_valid(s) || (sound_ && !is_sound(s))) return;
+    if (std::ranges::find(found_, s) == found_.end()) found_.push_back(std::move(s));
+  }
+  /// The field takes each of these values.
+  template <class Field, class Value>
+  void try_values(Field Scenario::*field, std::initializer_list<Value> values) {
+    for (const Value value : values) {
+      if (value >= 1 && value < static_cast<Value>(source_.*field))
+        try_change([&](Scenario& s) { s.*field = static_cast<Field>(value); });
+    }
+  }
+  template <class Field>
+  void try_value(Field Scenario::*field, Field value) {
+    if (source_.*field != value) try_change([&](Scenario& s) { s.*field = value; });
+  }
+  /// Each element of the list is left out.
+  template <class Item>
+  void try_without(std::vector<Item> Scenario::*list) {
+    for (std::size_t i = 0; i < (source_.*list).size(); ++i) {
+      try_change([&](Scenario& s) { (s.*list).erase((s.*list).begin() + static_cast<std::ptrdiff_t>(i)); });
+    }
+  }
+
+  std::vector<Scenario> take() { return std::move(found_); }
+
+ private:
+  const Scenario& source_;
+  Complexity complexity_;
+  bool sound_;
+  std::vector<Scenario> found_;
+};
+
+void drop_parameter(Scenario& s, std::int32_t parameter) {
+  s.parameters.erase(s.parameters.begin() + parameter);
+  std::erase_if(s.uses, [&](const ScenarioUse& use) { return use.parameter == parameter; });
+  std::erase_if(s.silent, [&](const Silence& silence) { return silence.parameter == parameter; });
+  for (ScenarioUse& use : s.uses) use.parameter -= use.parameter > parameter;
+  for (Silence& silence : s.silent) silence.parameter -= silence.parameter > parameter;
+}
+
+void try_extent(Candidates& to, const Scenario& s) {
+  to.try_values(&Scenario::steps, {1, 2, s.steps / 2, s.steps - 1});
+  to.try_values(&Scenario::microbatches, {1, 2, s.microbatches / 2, s.microbatches - 1});
+  to.try_values(&Scenario::ranks, {1, 2, s.ranks / 2, s.ranks - 1});
+  for (std::int32_t p = 0; p < std::ssize(s.parameters); ++p)
+    to.try_change([&](Scenario& c) { drop_parameter(c, p); });
+  to.try_without(&Scenario::uses);
+  to.try_without(&Scenario::silent);
+  to.try_without(&Scenario::token_counts);
+  to.try_values(&Scenario::tokens, {std::int64_t{1}});
+  for (std::size_t i = 0; i < s.token_counts.size(); ++i)
+    to.try_change([&](Scenario& c) { c.token_counts[i].tokens = 1; });
+}
+
+void try_protocol(Candidates& to, const Scenario& s) {
+  to.try_value(&Scenario::write_mode, WriteMode::r5);
+  to.try_value(&Scenario::first_microbatch, FirstMicrobatch::none);
+  to.try_value(&Scenario::execution, Execution::eager);
+  for (int strategy = 0; strategy < static_cast<int>(s.strategy); ++strategy)
+    to.try_value(&Scenario::strategy, static_cast<Strategy>(strategy));
+  to.try_value(&Scenario::bucket_size, std::int64_t{0});
+  to.try_value(&Scenario::overlap, false);
+  to.try_value(&Scenario::slots, 2);
+  to.try_value(&Scenario::expert_parallel, 1);
+}
+
+void try_numerics(Candidates& to) {
+  to.try_value(&Scenario::loss, Loss::mean);
+  to.try_value(&Scenario::scaling, Scaling::before);
+  to.try_value(&Scenario::main_grad, DType::f32);
+  to.try_value(&Scenario::comm, DType::f32);
+  to.try_value(&Scenario::data, DataMode::provenance);
+  to.try_change([](Scenario& c) {
+    c.data = DataMode::provenance;
+    make_room(c, 0);
+  });
+}
+
+/// Smaller shapes: one element, two by two, a row, a column, halves, one less.
+void try_shape(Candidates& to, const Scenario& s, std::size_t parameter) {
+  const auto& shape = s.parameters[parameter].shape;
+  const auto offer = [&](std::vector<std::int64_t> smaller) {
+    const bool grows = !std::ranges::equal(smaller, shape, std::ranges::less_equal());
+    const bool empties = std::ranges::count(smaller, 0) > std::ranges::count(shape, 0);
+    if (grows || empties) return;
+    to.try_change([&](Scenario& c) { c.parameters[parameter].shape = smaller; });
+  };
+  if (shape.size() == 1) {
+    for (const std::int64_t n : {std::int64_t{1}, std::int64_t{2}, shape[0] / 2, shape[0] - 1}) offer({n});
+    return;
+  }
+  const std::int64_t rows = shape[0], columns = shape[1];
+  offer({std::min<std::int64_t>(rows, 1), std::min<std::int64_t>(columns, 1)});
+  offer({2, 2});
+  offer({1, columns});
+  offer({rows, 1});
+  offer({rows / 2, columns});
+  offer({rows, columns / 2});
+  offer({rows - 1, columns});
+  offer({rows, columns - 1});
+}
+
+void try_parameter(Candidates& to, const Scenario& s, std::size_t p) {
+  const ScenarioParameter& parameter = s.parameters[p];
+  const auto set = [&]<class Field>(Field ScenarioParameter::*field, Field value) {
+    if (parameter.*field != value) to.try_change([&](Scenario& c) { c.parameters[p].*field = value; });
+  };
+  set(&ScenarioParameter::expert, false);
+  set(&ScenarioParameter::trainable, true);
+  set(&ScenarioParameter::dtype, DType::bf16);
+  set(&ScenarioParameter::unit, 0);
+  set(&ScenarioParameter::name, generic_name(p));
+}
+
+void try_use(Candidates& to, const Scenario& s, std::size_t u) {
+  if (s.uses[u].unit != -1) to.try_change([&](Scenario& c) { c.uses[u].unit = -1; });
+  const bool vector = s.parameters[static_cast<std::size_t>(s.uses[u].parameter)].shape.size() == 1;
+  if (!vector && s.uses[u].producer != Producer::fused)
+    to.try_change([&](Scenario& c) { c.uses[u].producer = Producer::fused; });
+}
+
+/// All of one kind at once, which takes many single steps off a search that is nearly done.
+void try_plain(Candidates& to) {
+  to.try_change([](Scenario& c) {
+    for (ScenarioParameter& p : c.parameters) p.dtype = DType::bf16;
+    for (std::size_t p = 0; p < c.parameters.size(); ++p) c.parameters[p].name = generic_name(p);
+    c.seed = 1;
+    c.name.clear();
+  });
+}
+
+std::int64_t count_if_true(const auto& list, auto condition) {
+  return static_cast<std::int64_t>(std::ranges::count_if(list, condition));
+}
+
+}  // namespace
+
+Complexity complexity_of(const Scenario& s) {
+  std::int64_t elements = 0, sides = 0, names = 0, units = 0, tokens = 0;
+  for (std::size_t i = 0; i < s.parameters.size(); ++i) {
+    const ScenarioParameter& p = s.parameters[i];
+    elements += p.numel();
+    for (const std::int64_t side : p.shape) sides += side;
+    names += p.name != generic_name(i);
+    units += p.unit;
+  }
+  for (const TokenCount& count : s.token_counts) tokens += count.tokens;
+  const auto& parameters = s.parameters;
+  return {s.steps,
+          s.microbatches,
+          s.ranks,
+          std::ssize(s.parameters),
+          std::ssize(s.uses),
+          std::ssize(s.silent),
+          std::ssize(s.token_counts),
+          s.tokens,
+          tokens,
+          protocol_rank(s.write_mode),
+          static_cast<std::int64_t>(s.first_microbatch),
+          static_cast<std::int64_t>(s.execution),
+          static_cast<std::int64_t>(s.strategy),
+          s.bucket_size,
+          s.overlap,
+          s.slots != 2,
+          s.expert_parallel,
+          static_cast<std::int64_t>(s.loss),
+          static_cast<std::int64_t>(s.scaling),
+          s.main_grad != DType::f32,
+          s.comm != DType::f32,
+          s.data != DataMode::provenance,
+          elements,
+          sides,
+          count_if_true(parameters, [](const ScenarioParameter& p) { return p.expert; }),
+          count_if_true(parameters, [](const ScenarioParameter& p) { return !p.trainable; }),
+          count_if_true(parameters, [](const ScenarioParameter& p) { return p.dtype != DType::bf16; }),
+          units + count_if_true(s.uses, [](const ScenarioUse& u) { return u.unit != -1; }),
+          count_if_true(s.uses, [](const ScenarioUse& u) { return u.producer != Producer::fused; }),
+          names + (s.seed != 1) + !s.name.empty()};
+}
+
+std::vector<Scenario> shrinks(const Scenario& s) {
+  Candidates to(s);
+  try_extent(to, s);
+  for (std::size_t p = 0; p < s.parameters.size(); ++p) try_shape(to, s, p);
+  try_protocol(to, s);
+  try_numerics(to);
+  try_plain(to);
+  for (std::size_t p = 0; p < s.parameters.size(); ++p) try_parameter(to, s, p);
+  for (std::size_t u = 0; u < s.uses.size(); ++u) try_use(to, s, u);
+  to.try_value(&Scenario::seed, std::uint64_t{1});
+  to.try_value(&Scenario::name, std::string{});
+  return to.take();
+}
+
+}  // namespace shardcheck

@@ -1,0 +1,187 @@
+#include "properties/generate/situations.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace shardcheck {
+namespace {
+
+struct Counted {
+  std::int32_t all = 0, fused = 0, unfused = 0;
+};
+
+Counted count_uses(const Scenario& s, std::int32_t parameter) {
+  Counted counted;
+  for (const ScenarioUse& use : s.uses) {
+    if (use.parameter != parameter) continue;
+    ++counted.all;
+    counted.fused += use.producer == Producer::fused;
+    counted.unfused += use.producer == Producer::unfused;
+  }
+  return counted;
+}
+
+/// True when a trainable parameter with elements is like that.
+bool any_parameter(const Scenario& s, auto condition) {
+  for (std::int32_t p = 0; p < std::ssize(s.parameters); ++p) {
+    const ScenarioParameter& parameter = s.parameters[static_cast<std::size_t>(p)];
+    if (parameter.trainable && parameter.numel() > 0 && condition(p, parameter)) return true;
+  }
+  return false;
+}
+
+/// The same, for its uses.
+bool any_uses(const Scenario& s, auto condition) {
+  return any_parameter(s,
+                       [&](std::int32_t p, const ScenarioParameter&) { return condition(count_uses(s, p)); });
+}
+
+bool is_used_in_step(const Scenario& s, std::int32_t parameter, std::int32_t step) {
+  for (std::int32_t rank = 0; rank < s.ranks; ++rank) {
+    for (std::int32_t m = 0; m < s.microbatches; ++m) {
+      if (is_used(s, parameter, step, rank, m)) return true;
+    }
+  }
+  return false;
+}
+
+bool is_unused(const Scenario& s, std::int32_t parameter) {
+  if (count_uses(s, parameter).all == 0) return true;
+  for (std::int32_t step = 0; step < s.steps; ++step) {
+    if (is_used_in_step(s, parameter, step)) return false;
+  }
+  return true;
+}
+
+/// Used in a step, and in a later one by nobody.
+bool falls_silent(const Scenario& s, std::int32_t parameter) {
+  if (s.silent.empty() || count_uses(s, parameter).all == 0) return false;
+  bool was_used = false;
+  for (std::int32_t step = 0; step < s.steps; ++step) {
+    const bool used = is_used_in_step(s, parameter, step);
+    if (was_used && !used) return true;
+    was_used |= used;
+  }
+  return false;
+}
+
+/// In one microbatch some ranks use it and others do not.
+bool is_silent_on_some_ranks(const Scenario& s, std::int32_t parameter) {
+  if (s.silent.empty() || s.ranks == 1 || count_uses(s, parameter).all == 0) return false;
+  for (std::int32_t step = 0; step < s.steps; ++step) {
+    for (std::int32_t m = 0; m < s.microbatches; ++m) {
+      std::int32_t users = 0;
+      for (std::int32_t rank = 0; rank < s.ranks; ++rank) users += is_used(s, parameter, step, rank, m);
+      if (users > 0 && users < s.ranks) return true;
+    }
+  }
+  return false;
+}
+
+/// A rank of the group owns no element of the parameter.
+bool has_empty_shard(const Scenario& s, const Geometry& geometry, std::int32_t parameter) {
+  const std::int32_t b = geometry.bucket_of[static_cast<std::size_t>(parameter)];
+  if (!shards_gradient(s.strategy) || b < 0) return false;
+  const OwnerBucket& bucket = geometry.buckets[static_cast<std::size_t>(b)];
+  const Member& member = geometry.place_of[static_cast<std::size_t>(parameter)];
+  const std::int64_t first = member.lo / bucket.slice(), last = (member.hi - 1) / bucket.slice();
+  return last - first + 1 < bucket.group;
+}
+
+bool has_uneven_shape(const Scenario& s, const Geometry& geometry, std::int32_t parameter) {
+  const std::int32_t b = geometry.bucket_of[static_cast<std::size_t>(parameter)];
+  const std::int32_t group = b < 0 ? 1 : geometry.buckets[static_cast<std::size_t>(b)].group;
+  return s.parameters[static_cast<std::size_t>(parameter)].numel() % group != 0;
+}
+
+bool has_narrow_type(DType type) {
+  return type != DType::f32;
+}
+
+std::vector<Situation> make_table() {
+  using enum Focus;
+  using S = const Scenario&;
+  using G = const Geometry&;
+  using P = const ScenarioParameter&;
+  return {
+      {"group of one", [](S s, G) { return s.ranks == 1; }, {leases, persistent, group_of_one}},
+      {"expert group of one",
+       [](S s, G) {
+         return s.ranks > 1 && s.expert_parallel == s.ranks &&
+                any_parameter(s, [](std::int32_t, P p) { return p.expert; });
+       },
+       {group_of_one}},
+      {"ranks not a power of two",
+       [](S s, G) { return !std::has_single_bit(static_cast<unsigned>(s.ranks)); },
+       {scaling, leases, persistent}},
+      {"empty shard",
+       [](S s, G g) { return any_parameter(s, [&](std::int32_t p, P) { return has_empty_shard(s, g, p); }); },
+       {leases, persistent, silence}},
+      {"uneven shape",
+       [](S s, G g) {
+         return any_parameter(s, [&](std::int32_t p, P) { return has_uneven_shape(s, g, p); });
+       },
+       {leases, persistent}},
+      {"bias",
+       [](S s, G) { return any_parameter(s, [](std::int32_t, P p) { return p.shape.size() == 1; }); },
+       {mixed_uses}},
+      {"frozen",
+       [](S s, G) { return std::ranges::any_of(s.parameters, [](P p) { return !p.trainable; }); },
+       {frozen}},
+      {"unused parameter",
+       [](S s, G) { return any_parameter(s, [&](std::int32_t p, P) { return is_unused(s, p); }); },
+       {silence, leases, persistent}},
+      {"silent microbatch on one rank",
+       [](S s, G) {
+         return any_parameter(s, [&](std::int32_t p, P) { return is_silent_on_some_ranks(s, p); });
+       },
+       {silence, leases, persistent}},
+      {"silent step",
+       [](S s, G) { return any_parameter(s, [&](std::int32_t p, P) { return falls_silent(s, p); }); },
+       {silence, persistent}},
+      {"tied weight",
+       [](S s, G) { return any_uses(s, [](Counted u) { return u.all > 1; }); },
+       {repeated_uses, mixed_uses, today, leases, persistent}},
+      {"fused and unfused uses",
+       [](S s, G) { return any_uses(s, [](Counted u) { return u.fused > 0 && u.unfused > 0; }); },
+       {mixed_uses, repeated_uses, today}},
+      {"repeated layer with three uses",
+       [](S s, G) { return any_uses(s, [](Counted u) { return u.fused >= 3; }); },
+       {repeated_uses}},
+      {"empty microbatch",
+       [](S s, G) { return s.tokens == 0 || std::ranges::count(s.token_counts, 0, &TokenCount::tokens) > 0; },
+       {empty_microbatches, scaling}},
+      {"three steps", [](S s, G) { return s.steps >= 3; }, {persistent, leases, silence, overlap}},
+      {"several buckets", [](S, G g) { return g.buckets.size() > 1; }, {overlap, persistent, leases, frozen}},
+      {"lease reuse",
+       [](S s, G g) {
+         return has_leases(s.strategy) && g.buckets.size() > static_cast<std::size_t>(s.slots);
+       },
+       {leases, overlap}},
+      {"delayed", [](S s, G) { return s.execution == Execution::delayed; }, {today, leases, repeated_uses}},
+      {"graph", [](S s, G) { return s.execution == Execution::graph; }, {today, leases, repeated_uses}},
+      {"today's protocol", [](S s, G) { return s.write_mode <= WriteMode::te_ops; }, {today}},
+      {"narrow wire", [](S s, G) { return has_narrow_type(s.comm); }, {scaling, leases, persistent}},
+      {"narrow main_grad",
+       [](S s, G) { return has_narrow_type(s.main_grad); },
+       {scaling, leases, persistent}},
+      {"per-token loss", [](S s, G) { return s.loss == Loss::per_token; }, {scaling, empty_microbatches}},
+      {"average in the collective",
+       [](S s, G) { return s.loss == Loss::mean && s.scaling == Scaling::in_collective; },
+       {scaling, group_of_one}},
+  };
+}
+
+}  // namespace
+
+const std::vector<Situation>& situations() {
+  static const std::vector<Situation> table = make_table();
+  return table;
+}
+
+bool is_required(const Situation& situation, Focus focus) {
+  return focus == Focus::any ||
+         std::ranges::find(situation.required_by, focus) != situation.required_by.end();
+}
+
+}  // namespace shardcheck

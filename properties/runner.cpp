@@ -1,0 +1,225 @@
+#include "properties/runner.h"
+
+#include <algorithm>
+#include <chrono>
+#include <string_view>
+#include <utility>
+
+#include "core/assert.h"
+#include "core/error.h"
+#include "core/integers.h"
+#include "core/numerics/philox.h"
+#include "properties/generate/family.h"
+#include "properties/generate/random_scenario.h"
+#include "properties/generate/rapid.h"
+#include "properties/generate/room.h"
+#include "properties/generate/situations.h"
+#include "properties/generate/soundness.h"
+#include "properties/stretches.h"
+#include "sim/faults/zoo.h"
+#include "sim/scenario/validate.h"
+
+namespace shardcheck {
+namespace {
+
+/// Cases of a random stretch: long enough that its start costs nothing, short enough that threads end
+/// together.
+constexpr std::int64_t kStretch = 250;
+/// A search that was shorter may well have missed a corner.
+constexpr std::int64_t kEnoughForCoverage = 2000;
+/// Elements of a given scenario above which a failure is not shrunk: each try would cost seconds.
+constexpr std::int64_t kMostToShrink = std::int64_t{1} << 16;
+
+std::uint64_t hash_of(std::string_view text) {
+  std::uint64_t hash = 0xCBF29CE484222325u;  // FNV-1a
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
+  return hash;
+}
+
+std::uint64_t seed_of(const RunOptions& options, const Property& property, std::int64_t stretch) {
+  const auto words = philox(options.seed, hash_of(property.id), static_cast<std::uint64_t>(stretch));
+  return words[0] | static_cast<std::uint64_t>(words[1]) << 32;
+}
+
+std::vector<Finding> findings_of(const Property& property, const RunOptions& options, Backend& backend,
+                                 const Scenario& scenario) {
+  std::vector<Finding> findings = property.check(backend, scenario);
+  if (!options.clause.empty())
+    std::erase_if(findings, [&](const Finding& finding) { return finding.clause != options.clause; });
+  return findings;
+}
+
+bool is_valid(const Scenario& scenario) {
+  try {
+    validate(scenario, "drawn");
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+/// A scenario in which the fault can show, and which is right but for it.
+Scenario draw_for_fault(Draw& draw, Focus focus, const Fault& fault) {
+  constexpr int kTries = 1000;
+  for (int i = 0; i < kTries; ++i) {
+    Scenario s = random_scenario(draw, focus);
+    fault.prepare(s);
+    s.fault = fault.id;
+    if (s.data == DataMode::provenance) make_room(s, 0);
+    if (is_valid(s) && is_sound(s)) return s;
+  }
+  SC_ASSERT(false, "the fault prepares no scenario that is valid and right but for it");
+  return {};
+}
+
+void count_situations(const Scenario& scenario, std::vector<std::int64_t>& coverage) {
+  const auto& all = situations();
+  coverage.resize(all.size());
+  const Geometry geometry = geometry_of(scenario);
+  for (std::size_t i = 0; i < all.size(); ++i) coverage[i] += all[i].is_reached(scenario, geometry);
+}
+
+StretchReport random_stretch(const Property& property, const RunOptions& options, std::int64_t number,
+                             const StretchContext& context) {
+  const Fault* fault = options.fault.empty() ? nullptr : find_fault(options.fault);
+  StretchReport report;
+  Search random;
+  random.seed = seed_of(options, property, number);
+  random.cases = static_cast<std::int32_t>(std::min(kStretch, options.cases - number * kStretch));
+  random.draw = [&](Draw& draw) {
+    return fault == nullptr ? random_scenario(draw, property.focus)
+                            : draw_for_fault(draw, property.focus, *fault);
+  };
+  random.holds = [&](const Scenario& scenario) {
+    count_situations(scenario, report.coverage);
+    const bool holds = findings_of(property, options, context.backend, scenario).empty();
+    context.case_done();
+    return holds;
+  };
+  random.is_over = context.is_over;
+  SearchResult result = search(random);
+  report.cases = result.cases;
+  report.failing = std::move(result.failing);
+  return report;
+}
+
+StretchReport exhaustive_stretch(const Property& property, const RunOptions& options, const Scenario& cell,
+                                 const StretchContext& context) {
+  StretchReport report;
+  Scenario head = cell;
+  head.fault = options.fault;
+  each_of_cell(head, [&](const Scenario& scenario) {
+    if (context.is_over()) return false;
+    ++report.cases;
+    count_situations(scenario, report.coverage);
+    if (!findings_of(property, options, context.backend, scenario).empty()) report.failing = scenario;
+    context.case_done();
+    return !report.failing;
+  });
+  return report;
+}
+
+class Stopwatch {
+ public:
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+bool is_stopped(const RunOptions& options) {
+  return options.stop != nullptr && *options.stop;
+}
+
+Failure shrunk_failure(const Property& property, const RunOptions& options, Backend& backend,
+                       const Scenario& first) {
+  const auto holds = [&](const Scenario& s) { return findings_of(property, options, backend, s).empty(); };
+  const Smallest smallest = smallest_failing(first, holds, [&] { return is_stopped(options); });
+  Failure failure{.first = first, .shrunk = smallest.scenario};
+  failure.tries = smallest.tries;
+  failure.findings = findings_of(property, options, backend, smallest.scenario);
+  return failure;
+}
+
+void add_coverage(PropertyReport& report, const std::vector<std::int64_t>& coverage) {
+  for (std::size_t i = 0; i < coverage.size(); ++i)
+    report.coverage[std::string(situations()[i].name)] += coverage[i];
+}
+
+PropertyReport report_of(const Property& property, const RunOptions& options,
+                         const std::vector<StretchReport>& stretches, const Stopwatch& stopwatch) {
+  PropertyReport report;
+  for (const StretchReport& stretch : stretches) {
+    report.cases += stretch.cases;
+    add_coverage(report, stretch.coverage);
+  }
+  report.interrupted = is_stopped(options);
+  if (!stretches.empty() && stretches.back().failing) {
+    const std::unique_ptr<Backend> backend = options.make_backend();
+    report.failure = shrunk_failure(property, options, *backend, *stretches.back().failing);
+    report.failure->number = report.cases;
+  }
+  report.seconds = stopwatch.seconds();
+  return report;
+}
+
+}  // namespace
+
+PropertyReport run_random(const Property& property, const RunOptions& options) {
+  const Stopwatch stopwatch;
+  const auto stretches = run_stretches(div_ceil(options.cases, kStretch), options,
+                                       [&](std::int64_t number, const StretchContext& context) {
+                                         return random_stretch(property, options, number, context);
+                                       });
+  PropertyReport report = report_of(property, options, stretches, stopwatch);
+  if (report.cases < kEnoughForCoverage || !options.fault.empty()) return report;
+  for (const Situation& situation : situations()) {
+    const std::string name(situation.name);
+    if (is_required(situation, property.focus) && report.coverage[name] == 0) report.missing.push_back(name);
+  }
+  return report;
+}
+
+PropertyReport run_exhaustive(const Property& property, std::int32_t size, const RunOptions& options) {
+  const Stopwatch stopwatch;
+  const std::vector<Scenario> cells = family_cells(size);
+  const auto stretches =
+      run_stretches(std::ssize(cells), options, [&](std::int64_t number, const StretchContext& context) {
+        return exhaustive_stretch(property, options, cells[static_cast<std::size_t>(number)], context);
+      });
+  return report_of(property, options, stretches, stopwatch);
+}
+
+PropertyReport run_one(const Property& property, const Scenario& scenario, const RunOptions& options) {
+  const Stopwatch stopwatch;
+  PropertyReport report;
+  report.cases = 1;
+  std::vector<std::int64_t> coverage;
+  count_situations(scenario, coverage);
+  add_coverage(report, coverage);
+  const std::unique_ptr<Backend> backend = options.make_backend();
+  std::vector<Finding> findings = findings_of(property, options, *backend, scenario);
+  std::int64_t elements = 0;
+  for (const ScenarioParameter& p : scenario.parameters) elements += p.numel();
+  if (!findings.empty()) {
+    report.failure = elements <= kMostToShrink
+                         ? shrunk_failure(property, options, *backend, scenario)
+                         : Failure{.first = scenario, .shrunk = scenario, .findings = std::move(findings)};
+    report.failure->number = 1;
+  }
+  report.interrupted = is_stopped(options);
+  report.seconds = stopwatch.seconds();
+  return report;
+}
+
+Scenario shrink(const Scenario& scenario, const std::function<bool(const Scenario&)>& fails,
+                std::int64_t* tries) {
+  const auto holds = [&](const Scenario& s) { return !fails(s); };
+  const Smallest smallest = smallest_failing(scenario, holds, [] { return false; });
+  if (tries != nullptr) *tries = smallest.tries;
+  return smallest.scenario;
+}
+
+}  // namespace shardcheck
