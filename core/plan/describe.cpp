@@ -1,6 +1,7 @@
 // Ops in words. One sentence a kind of action; the reason and the place are the same for all.
 #include <fmt/format.h>
 
+#include "core/numerics/cast_policy.h"
 #include "core/plan/plan.h"
 
 namespace shardcheck {
@@ -49,6 +50,17 @@ struct Verb {
                        gemm.tokens == 1 ? "" : "s");
   }
   std::string operator()(const Copy&) const { return verb_of_copy(op.why.purpose); }
+  std::string operator()(const Cast& cast) const {
+    return fmt::format("cast ({})", kCastPolicies[static_cast<std::size_t>(cast.policy)].name);
+  }
+  std::string operator()(const Quantize& quantize) const {
+    return fmt::format("quantise ({})", kCastPolicies[static_cast<std::size_t>(quantize.policy)].name);
+  }
+  std::string operator()(const Dequantize&) const { return "dequantise"; }
+  std::string operator()(const Matmul& matmul) const {
+    return fmt::format("GEMM {} x {} x {}, beta = {}{}", matmul.m, matmul.n, matmul.k,
+                       matmul.accumulate ? 1 : 0, matmul.fast_accumulation ? ", fast accumulation" : "");
+  }
   std::string operator()(const Add&) const { return verb_of_add(op.why.purpose); }
   std::string operator()(const Scale& scale) const { return fmt::format("scale by {}", scale.factor); }
   std::string operator()(const Communicate& c) const {

@@ -46,6 +46,34 @@ struct Gemm {
 };
 /// operand 1 := operand 0, rounded to nearest even when operand 1 is narrower.
 struct Copy {};
+/// operand 1 := operand 0 cast by a named policy (core/numerics/cast_policy.h); FP8 on either side. Widening
+/// is exact.
+struct Cast {
+  std::int8_t policy = 0;  ///< index in kCastPolicies
+};
+/// operand 2 (FP8) := encode(RN(operand 0 * operand 1)), operand 1 one fp32 scale, by a named policy
+/// (fp8 2.8).
+struct Quantize {
+  std::int8_t policy = 0;
+};
+/// operand 2 := RN(decode(operand 0) * operand 1), operand 0 FP8, operand 1 one fp32 scale inverse, rounded
+/// once more when operand 2 is narrower than fp32.
+struct Dequantize {};
+/// How an operand of Matmul lies in memory, as cuBLASLt sees it: column-major, transposed or not.
+enum class OperandLayout : std::uint8_t { transposed, plain };
+/// Which scales an FP8 operand of Matmul has (ScaleMode of core/numerics/gemm.h, in its order).
+enum class ScaleKind : std::uint8_t { none, tensor, outer_vector, vector128, block128x128 };
+/// D (operand 4, m x n, column-major) := alpha op(A) op(B) + beta D; operand 0 A, 1 B, 2 scales of A, 3
+/// scales of B (fp32; views of zero elements where there are none). Exact under an arithmetic profile, else
+/// bounded.
+struct Matmul {
+  std::int64_t m = 0, n = 0, k = 0;
+  OperandLayout a = OperandLayout::transposed, b = OperandLayout::plain;
+  ScaleKind scales_a = ScaleKind::none, scales_b = ScaleKind::none;
+  bool fast_accumulation = false;
+  bool accumulate = false;  ///< beta = 1
+  float alpha = 1;
+};
 /// operand 1 := operand 1 + operand 0, one rounding to the type of operand 1.
 struct Add {};
 /// operand 0 := operand 0 * factor, the factor in fp32, one rounding to the type of operand 0.
@@ -113,9 +141,9 @@ struct Finish {};
 /// The consumer has finished (STEP).
 struct EndStep {};
 
-using Action = std::variant<Allocate, Undefine, Fill, Gemm, Copy, Add, Scale, Communicate, SgdStep, Record,
-                            Wait, BeginStep, BeginMicrobatch, OpenLease, Acquire, CloseLease, Flag, Return,
-                            Hook, Ready, Finish, EndStep>;
+using Action = std::variant<Allocate, Undefine, Fill, Gemm, Copy, Cast, Quantize, Dequantize, Matmul, Add,
+                            Scale, Communicate, SgdStep, Record, Wait, BeginStep, BeginMicrobatch, OpenLease,
+                            Acquire, CloseLease, Flag, Return, Hook, Ready, Finish, EndStep>;
 
 /// The part that an op plays in the contract; the same Add is a fold of param.grad or a shard accumulation.
 enum class Purpose : std::uint8_t {

@@ -53,6 +53,12 @@ struct AccessOf {
     return {static_cast<std::uint8_t>(gemm.accumulate ? 0b111 : 0b011), 0b100};
   }
   Access operator()(const Copy&) const { return {0b01, 0b10}; }
+  Access operator()(const Cast&) const { return {0b01, 0b10}; }
+  Access operator()(const Quantize&) const { return {0b011, 0b100}; }
+  Access operator()(const Dequantize&) const { return {0b011, 0b100}; }
+  Access operator()(const Matmul& matmul) const {
+    return {static_cast<std::uint8_t>(matmul.accumulate ? 0b11111 : 0b01111), 0b10000};
+  }
   Access operator()(const Add&) const { return {0b11, 0b10}; }
   Access operator()(const Scale&) const { return {0b1, 0b1}; }
   Access operator()(const Communicate&) const { return {0b01, 0b10}; }

@@ -66,7 +66,8 @@ struct Plan {
   std::vector<Placement> placements;            ///< in persistent buffers (main_grad, shard, staging)
   std::vector<std::vector<Placement>> buckets;  ///< in a lease of this bucket: views relative to its begin
   std::vector<Op> ops;
-  std::vector<Placement> owned;  ///< what the consumer reads at the Finish of every step, by parameter and rank
+  std::vector<Placement>
+      owned;  ///< what the consumer reads at the Finish of every step, by parameter and rank
   std::int32_t events = 0;
 
   std::vector<View> view_arena;
