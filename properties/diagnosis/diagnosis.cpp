@@ -146,7 +146,8 @@ Diagnosis diagnose(const Scenario& scenario, const Finding& finding, Backend& ba
     diagnosis.signatures = recognised(symptoms_of(core));
     diagnosis.history = std::move(core.seen.events);
   } else {
-    diagnosis.notes.push_back("the finding names no element, so there is no history of bytes to show");
+    if (finding.op.value >= 0) diagnosis.first_wrong = finding.op;
+    diagnosis.notes.push_back("the finding names no element of a gradient, so there is no history of bytes");
   }
   if (writes_of(scenario) > kMostWrites) {
     diagnosis.notes.push_back(

@@ -5,54 +5,18 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "properties/diagnosis/contents.h"
 #include "properties/diagnosis/history.h"
-#include "sim/scenario/validate.h"
 #include "tests/properties/diagnosis/cases.h"
 
 namespace shardcheck {
 namespace {
 
-std::vector<Scenario> jobs() {
-  Scenario base = test::worked_example();
-  base.ranks = 4;
-  base.steps = 2;
-  base.parameters = {{.name = "dense", .shape = {3, 8}},
-                     {.name = "expert", .shape = {2, 8}, .expert = true, .unit = 1},
-                     {.name = "bias", .shape = {40}}};
-  base.uses = {{0, Producer::fused, -1},
-               {1, Producer::fused, -1},
-               {2, Producer::unfused, -1},
-               {0, Producer::unfused, -1}};
-  base.expert_parallel = 2;
-  base.silent = {{1, 1, 2, -1}};
-  base.token_counts = {{1, 0, 0}};
-  std::vector<Scenario> all;
-  for (int strategy = 0; strategy < kStrategies; ++strategy) {
-    for (int mode = 0; mode < kWriteModes; ++mode) {
-      for (const Scaling scaling : {Scaling::before, Scaling::in_collective, Scaling::finalize}) {
-        Scenario s = base;
-        s.strategy = static_cast<Strategy>(strategy);
-        s.write_mode = static_cast<WriteMode>(mode);
-        s.scaling = scaling;
-        s.zeroing = mode % 2 == 0;
-        s.comm = mode % 3 == 0 ? DType::bf16 : DType::f32;
-        s.data = s.comm == DType::bf16 ? DataMode::integers : DataMode::provenance;
-        try {
-          validate(s, "job");
-        } catch (const std::exception&) {
-          continue;
-        }
-        all.push_back(std::move(s));
-      }
-    }
-  }
-  return all;
-}
-
 TEST(Algebra, PredictsEveryWriteOfEveryJob) {
   const auto cpu = test::backend();
-  const auto scenarios = jobs();
+  const auto scenarios = test::jobs();
   EXPECT_GT(scenarios.size(), 100u);
   std::int64_t compared = 0;
   for (const Scenario& s : scenarios) {
@@ -77,7 +41,7 @@ TEST(Algebra, PredictsEveryWriteOfEveryJob) {
 TEST(Algebra, ItsTermsAreTheDigitsOfTheNumber) {
   const auto cpu = test::backend();
   std::int64_t compared = 0;
-  for (const Scenario& s : jobs()) {
+  for (const Scenario& s : test::jobs()) {
     if (s.data != DataMode::provenance) continue;
     const Subject subject(s, {.clause = "W1", .rank = 0, .parameter = 0, .element = 1}, Poison::quiet_nan);
     const Rank reader[] = {subject.reader};

@@ -47,6 +47,7 @@ Names shown_on(const std::string& spec, const std::string& clause, std::int32_t 
   Scenario s = test::worked_example();
   s.ranks = ranks;
   s.microbatches = 1;
+  s.parameters[0].shape = {2, 12};  // the digits wrap around, so that a lost one is no common ratio
   const auto on = test::backend(spec);
   return names_of(test::diagnose(s, clause, *on).signatures);
 }
