@@ -8,24 +8,11 @@
 #include <span>
 #include <vector>
 
-#include "core/layout/layout.h"
+#include "core/layout/placement.h"
+#include "core/layout/range.h"
 #include "core/types.h"
 
 namespace shardcheck::layout {
-
-/// What one mesh axis does to a tensor.
-struct Placement {
-  enum class Kind : std::uint8_t { replicate, partial, shard, strided_shard };
-  Kind kind = Kind::replicate;
-  std::int32_t dim = 0;           ///< of shard and strided_shard
-  std::int64_t split_factor = 1;  ///< of strided_shard: pieces that another axis has already cut
-};
-
-struct DtensorOptions {
-  std::vector<std::int32_t> mesh;     ///< axis sizes, outermost first; a rank is its row-major number
-  std::vector<Placement> placements;  ///< one an axis
-  std::vector<std::int32_t> order;    ///< axes in the order in which they cut, a permutation
-};
 
 /// What one rank holds.
 struct DtensorLocal {

@@ -7,27 +7,10 @@
 
 #include "core/assert.h"
 #include "core/integers.h"
+#include "core/layout/mesh_cut.h"
 
 namespace shardcheck::layout {
 namespace {
-
-void append_per_parameter(std::span<const Slot> slots, Rank rank, std::vector<Segment>& segments) {
-  for (const Slot& slot : slots) {
-    const std::int64_t run = (slot.hi - slot.lo) / slot.pieces;
-    const std::int64_t stride = slot.numel / slot.pieces;
-    const std::int64_t first = std::min(stride, rank.value * run);
-    const std::int64_t last = std::min(stride, first + run);
-    if (first == last) continue;
-    if (first == 0 && last == stride) {  // one rank holds it all, and the pieces join
-      segments.push_back({slot.param, 0, slot.numel, slot.lo});
-      continue;
-    }
-    for (std::int64_t piece = 0; piece < slot.pieces; ++piece) {
-      const std::int64_t base = piece * stride;
-      segments.push_back({slot.param, base + first, base + last, slot.lo + piece * run});
-    }
-  }
-}
 
 void append_flat(std::span<const Slot> slots, Range shard, std::int64_t origin,
                  std::vector<Segment>& segments) {
@@ -44,6 +27,22 @@ void append_flat(std::span<const Slot> slots, Range shard, std::int64_t origin,
 
 }  // namespace
 
+void append_of_slot(const Slot& slot, Rank rank, std::vector<Segment>& segments) {
+  const std::int64_t run = (slot.hi - slot.lo) / slot.pieces;
+  const std::int64_t stride = slot.numel / slot.pieces;
+  const std::int64_t first = std::min(stride, rank.value * run);
+  const std::int64_t last = std::min(stride, first + run);
+  if (first == last) return;
+  if (first == 0 && last == stride) {  // one rank holds it all, and the pieces join
+    segments.push_back({slot.param, 0, slot.numel, slot.lo});
+    return;
+  }
+  for (std::int64_t piece = 0; piece < slot.pieces; ++piece) {
+    const std::int64_t base = piece * stride;
+    segments.push_back({slot.param, base + first, base + last, slot.lo + piece * run});
+  }
+}
+
 Range Buffer::shard(Rank rank, std::int32_t bucket) const {
   SC_ASSERT(rank.value >= 0 && rank.value < world, "a rank outside the group of its buffer");
   const Bucket& b = buckets[bucket];
@@ -59,7 +58,11 @@ Range Buffer::shard(Rank rank, std::int32_t bucket) const {
 void Buffer::append_segments(Rank rank, std::int32_t bucket, std::vector<Segment>& segments) const {
   const Bucket& b = buckets[bucket];
   const std::span<const Slot> part(slots.data() + b.first_slot, static_cast<std::size_t>(b.slot_count));
-  if (cut == Cut::per_parameter) return append_per_parameter(part, rank, segments);
+  if (cut == Cut::per_parameter) {
+    for (const Slot& slot : part) append_of_slot(slot, rank, segments);
+    return;
+  }
+  if (cut == Cut::mesh) return append_mesh_segments(*mesh, part.front().param, rank, segments);
   const Range range = shard(rank, bucket);
   append_flat(part, range, cut == Cut::virtual_floor ? 0 : range.lo, segments);
 }

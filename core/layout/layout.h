@@ -8,18 +8,12 @@
 #include <optional>
 #include <vector>
 
+#include "core/layout/placement.h"
+#include "core/layout/range.h"
 #include "core/tensor/dtype.h"
 #include "core/types.h"
 
 namespace shardcheck::layout {
-
-/// Half-open range of elements.
-struct Range {
-  std::int64_t lo = 0;
-  std::int64_t hi = 0;
-  std::int64_t numel() const { return hi - lo; }
-  bool operator==(const Range&) const = default;
-};
 
 /// A piece of a parameter that a rank holds, never empty.
 struct Segment {
@@ -65,6 +59,8 @@ enum class Cut : std::uint8_t {
                   ///< (B18)
   listed,         ///< shards of unequal length, Buffer::bounds
   per_parameter,  ///< every parameter is cut by itself into W slots
+  mesh,  ///< one tensor cut by several mesh axes, Buffer::mesh; a shard is the rank's part of a gather
+         ///< that pads every rank to the longest
 };
 
 /// What the parameters of one buffer have in common. A layout sets the fields that it groups by.
@@ -92,6 +88,7 @@ struct Buffer {
   std::vector<std::int32_t>
       order;  ///< positions in `slots` in the order in which the original lists parameters
   std::vector<std::int64_t> bounds;  ///< Cut::listed: W + 1 shard boundaries
+  std::optional<MeshCut> mesh;       ///< Cut::mesh: how the one tensor of this buffer is cut
 
   /// Elements of the flat buffer that belong to `rank` in `bucket` (virtually, under Cut::virtual_floor).
   /// Under Cut::per_parameter: the rank's part of the gathered, rank-major buffer.
@@ -112,6 +109,9 @@ struct Buffer {
 struct Layout {
   std::vector<Buffer> buffers;
 };
+
+/// Appends what `rank` holds of one slot of a buffer with Cut::per_parameter.
+void append_of_slot(const Slot& slot, Rank rank, std::vector<Segment>& segments);
 
 /// Closes the construction of a buffer whose `slots` are in the order of the original's list and whose
 /// buckets have their ranges: sorts slots, fills `order` and the buckets' parts, and asserts the invariant of

@@ -46,6 +46,8 @@ struct Parameter {
     for (std::size_t d = first; d < shape.size(); ++d) product = multiply_sizes(product, shape[d]);
     return product;
   }
+
+  bool operator==(const Parameter&) const = default;
 };
 
 }  // namespace shardcheck::layout
