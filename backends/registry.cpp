@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <string_view>
+#include <utility>
 
 #include "backends/cpu/cpu_backend.h"
 #include "backends/cuda/cuda_backend.h"
 #include "backends/faulty/faults.h"
 #include "backends/faulty/faulty.h"
+#include "backends/shadow/shadow_backend.h"
 #include "core/error.h"
 #include "core/numerics/profile.h"
 
@@ -15,6 +17,7 @@ namespace shardcheck {
 namespace {
 
 constexpr std::string_view kFaultyPrefix = "faulty:";
+constexpr std::string_view kShadowPrefix = "shadow:";
 
 std::string quoted_list(const std::vector<std::string>& names) {
   std::string list;
@@ -43,6 +46,19 @@ const NumericFault& fault_named(std::string_view name) {
                                          quoted_list(fault_names())));
 }
 
+/// `pair` is what follows "shadow:".
+std::unique_ptr<Backend> make_shadow(const std::string& pair, const BackendOptions& options) {
+  const auto comma = pair.find(',');
+  if (comma == std::string::npos) {
+    throw bad_input("backend", fmt::format("\"shadow:{}\" names one backend where two belong: "
+                                           "\"shadow:REFERENCE,CANDIDATE\"",
+                                           pair));
+  }
+  ShadowPair both{make_backend(pair.substr(0, comma), options),
+                  make_backend(pair.substr(comma + 1), options)};
+  return make_shadow_backend(std::move(both), {.after = AfterDifference::stop});
+}
+
 }  // namespace
 
 std::vector<BackendEntry> list_backends() {
@@ -53,6 +69,7 @@ std::vector<BackendEntry> list_backends() {
        no_cuda},
       {"faulty:FAULT", fmt::format("cpu with one numeric fault: {}", fmt::join(fault_names(), ", ")), true,
        ""},
+      {"shadow:REFERENCE,CANDIDATE", "both execute every op and what each wrote is compared", true, ""},
   };
 }
 
@@ -63,6 +80,7 @@ std::unique_ptr<Backend> make_backend(const std::string& spec, const BackendOpti
     const NumericFault& fault = fault_named(std::string_view(spec).substr(kFaultyPrefix.size()));
     return make_faulty_backend(make_cpu_backend(profile_of(options)), fault);
   }
+  if (spec.starts_with(kShadowPrefix)) return make_shadow(spec.substr(kShadowPrefix.size()), options);
   std::vector<std::string> known;
   for (const BackendEntry& entry : list_backends()) known.push_back(entry.name);
   throw bad_input("backend", fmt::format("\"{}\" is not a backend; known are {}", spec, quoted_list(known)));

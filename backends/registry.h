@@ -1,6 +1,7 @@
 // The registry: backends by name, with a sentence about each and the reason why one is unavailable here.
-// A spec is "cpu", "cuda", or "faulty:FAULT", which is the CPU with one numeric fault
-// (backends/faulty/faults.h).
+// A spec is "cpu", "cuda", "faulty:FAULT", which is the CPU with one numeric fault
+// (backends/faulty/faults.h), or "shadow:REFERENCE,CANDIDATE", which runs both and compares
+// (backends/shadow): what it saw is asked of the Shadow that it is (core/shadow.h).
 #pragma once
 
 #include <memory>

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 
@@ -16,6 +17,8 @@ struct BackendInfo {
   std::string name;     ///< "cpu", "cuda", "faulty(cpu, truncate)"
   std::string device;   ///< one line about the machine
   std::string profile;  ///< arithmetic of its GEMMs: "ideal", "hopper", or "unknown"
+  std::int32_t fold =
+      1;  ///< parts that ranks are folded onto; it decides the order of a reduction's additions
 };
 
 class Backend {
@@ -23,6 +26,9 @@ class Backend {
   virtual ~Backend() = default;
 
   virtual BackendInfo info() const = 0;
+
+  /// True when the bytes of `rank` are in reach of write and read; false where another process has them.
+  virtual bool holds(const Plan&, Rank) const { return true; }
 
   /// Executes the ops [first, last) of `plan`, in the order that its streams and events allow. Buffers live
   /// from their Allocate until the next Allocate of the same id: a plan executed from op 0 starts afresh.

@@ -31,13 +31,18 @@ TEST(Registry, MakesWhatItLists) {
     const std::string name(fault.name);
     EXPECT_EQ(make_backend("faulty:" + name, {.profile = "ideal"})->info().name, "faulty(cpu, " + name + ")");
   }
+  EXPECT_EQ(make_backend("shadow:cpu,faulty:scale-twice", {.profile = "ideal"})->info().name,
+            "shadow(cpu, faulty(cpu, scale-twice))");
 }
 
 TEST(Registry, UnknownNamesAreAnsweredWithTheKnownOnes) {
   EXPECT_EQ(sentence_of("tpu", "ideal", ErrorKind::bad_input),
-            "backend: \"tpu\" is not a backend; known are \"cpu\", \"cuda\", \"faulty:FAULT\"");
+            "backend: \"tpu\" is not a backend; known are \"cpu\", \"cuda\", \"faulty:FAULT\", "
+            "\"shadow:REFERENCE,CANDIDATE\"");
   EXPECT_EQ(sentence_of("cpu", "", ErrorKind::bad_input),
             "profile: \"\" is not an arithmetic profile; known are \"ideal\", \"hopper\"");
+  EXPECT_EQ(sentence_of("shadow:cpu", "ideal", ErrorKind::bad_input),
+            "backend: \"shadow:cpu\" names one backend where two belong: \"shadow:REFERENCE,CANDIDATE\"");
   const std::string fault = sentence_of("faulty:no-such", "ideal", ErrorKind::bad_input);
   EXPECT_NE(fault.find("\"no-such\" is not a numeric fault; known are \"truncate-add\""), std::string::npos)
       << fault;
