@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "core/error.h"
+#include "properties/diagnosis/diagnosis.h"
 #include "properties/runner.h"
 #include "sim/scenario/json.h"
 #include "tools/shardcheck/backend_choice.h"
@@ -233,6 +234,7 @@ class Check {
         failure.shrunk.name = fmt::format("{} breaks {}", outcome.property->id, clause);
       save(outcome, {std::string(outcome.property->id), clause, label_of(options_.backend)});
     }
+    if (!failure.findings.empty()) complete(failure.findings.front(), failure.shrunk, *make_backend_());
     for (Finding& finding : failure.findings) finding.reproduce = outcome.reproduce;
   }
 

@@ -24,7 +24,10 @@ struct Verb {
 constexpr Verb kVerbs[] = {
     {"check", "run the properties on random training steps", check_verb},
     {"replay", "run one scenario again and print what it breaks", replay_verb},
+    {"explain", "why a scenario fails: first wrong op, history of the bytes, what would mend it",
+     explain_verb},
     {"zoo", "switch on every known bug: which property catches it, on which smallest scenario", zoo_verb},
+    {"redesigns", "in which cells every proposed write protocol is sound, by running them", redesigns_verb},
     {"conform", "recompute recorded data and name every disagreement", conform_verb},
     {"list", "properties, clauses, backends, faults, scenarios, protocols", list_verb},
     {"doctor", "what this machine offers, and why a backend is missing", doctor_verb},

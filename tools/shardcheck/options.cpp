@@ -103,7 +103,7 @@ void Options::seed(std::uint64_t& target) {
       [&target](const std::string& where, const std::string& value) {
         const auto number = number_in<std::uint64_t>(value);
         if (!number && value != "random")
-          throw not_a(where, value, "a whole number from 0 to 18446744073709551615, nor the word random");
+          throw not_a(where, value, "a whole number from 0 to 18446744073709551615 or the word random");
         target = number ? *number : random_seed();
       });
 }
@@ -154,7 +154,7 @@ bool Options::parse(const std::vector<std::string>& arguments, Session& session)
   raw.values.resize(flags_.size());
   for (std::size_t i = 0; i < flags_.size(); ++i) {
     CLI::Option* option = app.add_option(dashed(flags_[i].shown.name), raw.values[i]);
-    option->expected(1)->envname(variable_of(flags_[i].shown.name));
+    option->expected(1)->allow_extra_args(false)->envname(variable_of(flags_[i].shown.name));
     option->multi_option_policy(flags_[i].is_repeatable ? CLI::MultiOptionPolicy::TakeAll
                                                         : CLI::MultiOptionPolicy::TakeLast);
     if (flags_[i].is_repeatable) option->delimiter(',');
@@ -199,11 +199,8 @@ std::string Options::help() const {
   }
   text += table.text(plain);
   if (!flags_.empty())
-    text += fmt::format(
-        "\n{}\n", wrap(fmt::format("In [brackets] the default. Each flag has a variable, which the flag "
-                                   "overrides: {} for --{}.",
-                                   variable_of(flags_.front().shown.name), flags_.front().shown.name),
-                       {.width = plain.width}));
+    text += fmt::format("\nDefaults stand in [brackets]. A flag overrides its variable: {} is --{}.\n",
+                        variable_of(flags_.back().shown.name), flags_.back().shown.name);
   for (const std::string& note : notes_) text += fmt::format("\n{}\n", wrap(note, {.width = plain.width}));
   return text;
 }

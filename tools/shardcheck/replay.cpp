@@ -3,6 +3,7 @@
 
 #include <ostream>
 
+#include "properties/diagnosis/diagnosis.h"
 #include "tools/shardcheck/backend_choice.h"
 #include "tools/shardcheck/given_scenario.h"
 #include "tools/shardcheck/options.h"
@@ -30,7 +31,8 @@ ExitStatus replay_verb(Session& session, const Arguments& arguments) {
   const auto properties = selected_properties(names);
   const Scenario scenario = scenario_in(file);
   const auto backend = factory_of(choice)();
-  const auto findings = findings_of(properties, scenario, *backend);
+  auto findings = findings_of(properties, scenario, *backend);
+  if (!findings.empty()) complete(findings.front(), scenario, *backend);
   const Terminal terminal = terminal_of(session.out);
   session.out << findings_text(terminal, findings) << labelled(terminal, "scenario", describe(scenario));
   const std::string on = fmt::format("{} on {}", file, describe(choice));

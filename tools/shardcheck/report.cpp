@@ -12,7 +12,7 @@
 namespace shardcheck {
 namespace {
 
-constexpr int kLabelWidth = 14;  ///< of the labels of a report, with two blanks before and one behind
+constexpr int kLabelWidth = 16;  ///< of the labels of a report, with two blanks before and one behind
 
 std::string title_of(const std::string& clause) {
   const Clause* known = find_clause(clause);
