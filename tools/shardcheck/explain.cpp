@@ -1,0 +1,94 @@
+// shardcheck explain: everything that can be said about why a scenario fails (properties/diagnosis).
+#include <fmt/format.h>
+
+#include <ostream>
+
+#include "properties/diagnosis/diagnosis.h"
+#include "tools/shardcheck/backend_choice.h"
+#include "tools/shardcheck/given_scenario.h"
+#include "tools/shardcheck/options.h"
+#include "tools/shardcheck/replaying.h"
+#include "tools/shardcheck/report.h"
+#include "tools/shardcheck/selection.h"
+#include "tools/shardcheck/verbs.h"
+#include "tools/shardcheck/wording.h"
+
+namespace shardcheck {
+namespace {
+
+std::string listed(const Terminal& terminal, std::string_view label, const std::vector<std::string>& lines) {
+  std::string text;
+  for (std::size_t i = 0; i < lines.size(); ++i) text += labelled(terminal, i == 0 ? label : "", lines[i]);
+  return text;
+}
+
+std::string first_wrong_text(const Terminal& terminal, const Diagnosis& diagnosis) {
+  std::string text;
+  if (diagnosis.last_right)
+    text += labelled(terminal, "last right", fmt::format("op {}", diagnosis.last_right->value));
+  if (diagnosis.first_wrong) {
+    const std::string because =
+        diagnosis.first_wrong_because.empty() ? "" : fmt::format(": {}", diagnosis.first_wrong_because);
+    text += labelled(terminal, "first wrong", fmt::format("op {}{}", diagnosis.first_wrong->value, because));
+  }
+  return text;
+}
+
+/// The flips of the scenario, those that mend it first: they name what the finding depends on.
+std::string counterfactuals_text(const Terminal& terminal, const std::vector<Counterfactual>& all) {
+  std::vector<std::string> mending, others;
+  for (const Counterfactual& each : all) {
+    if (each.mends) {
+      mending.push_back(each.change);
+    } else {
+      others.push_back(each.instead.empty()
+                           ? each.change
+                           : fmt::format("{} (breaks {} instead)", each.change, each.instead));
+    }
+  }
+  return listed(terminal, "mended by", mending) + listed(terminal, "not mended by", others);
+}
+
+std::string diagnosis_text(const Terminal& terminal, const Diagnosis& diagnosis, const Scenario& scenario) {
+  return finding_text(terminal, diagnosis.finding) + first_wrong_text(terminal, diagnosis) +
+         counterfactuals_text(terminal, diagnosis.counterfactuals) +
+         listed(terminal, "signature", diagnosis.signatures) +
+         listed(terminal, "looks like", diagnosis.lookalikes) + listed(terminal, "note", diagnosis.notes) +
+         labelled(terminal, "scenario", describe(scenario));
+}
+
+}  // namespace
+
+ExitStatus explain_verb(Session& session, const Arguments& arguments) {
+  std::string file;
+  std::vector<std::string> names;
+  BackendChoice choice;
+  Options options({"explain", "FAILURE.json [flags]",
+                   "why a scenario fails: first wrong op, history of the bytes, what would mend it"});
+  options.argument(file, {"FAILURE.json", "", "a scenario, as check keeps it under .shardcheck/failures"});
+  options.flag(names, {"property", "ID", "only this property, or those of this clause; repeatable"});
+  add_flags(options, choice);
+  options.note(
+      "The first finding is explained, the others are named. Exit status 1 when there is one, 0 when the "
+      "scenario holds.");
+  if (!options.parse(arguments, session)) return ExitStatus::held;
+
+  const auto properties = selected_properties(names);
+  const Scenario scenario = scenario_in(file);
+  const auto backend = factory_of(choice)();
+  const auto findings = findings_of(properties, scenario, *backend);
+  const Terminal terminal = terminal_of(session.out);
+  if (findings.empty()) {
+    session.out << fmt::format("{}: nothing to explain; {} on {}\n", paint(terminal, Tone::good, "held"),
+                               counted(std::ssize(properties), "property"), describe(choice));
+    return ExitStatus::held;
+  }
+  session.out << diagnosis_text(terminal, diagnose(scenario, findings.front(), *backend), scenario);
+  std::vector<std::string> also;
+  for (std::size_t i = 1; i < findings.size(); ++i) also.push_back(headline(findings[i]));
+  session.out << listed(terminal, "also", also)
+              << labelled(terminal, "reproduce", reproduce_text(file, choice));
+  return ExitStatus::broken;
+}
+
+}  // namespace shardcheck
