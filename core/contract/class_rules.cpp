@@ -45,8 +45,10 @@ void ClassRules::breach(std::string_view clause, const Place& place, const std::
   Atom& atom = state_.at(place.rank, place.atom);
   if (atom.tainted) return;
   atom.tainted = true;
-  reporter_.report(clause, place.rank,
-                   reporter_.place(place.rank, place.buffer, state_.offset_of(place.atom)), sentence);
+  const auto element = reporter_.place(place.rank, place.buffer, state_.offset_of(place.atom));
+  const Op& op = plan_.ops[static_cast<std::size_t>(reporter_.op().value)];
+  if (!element && op.why.parameter.value < 0) return;  // padding: no clause speaks of it
+  reporter_.report(clause, place.rank, element, sentence);
 }
 
 bool ClassRules::is_parameter(const Place& place) const {
@@ -79,10 +81,10 @@ void ClassRules::written(Atom& atom, Content content) {
 
 void ClassRules::apply(OpIndex index, const std::vector<bool>& hook_reported) {
   const Op& op = plan_.ops[static_cast<std::size_t>(index.value)];
-  index_ = index.value;
+  ++index_;
   stream_ = op.stream;
   if (const auto* record = std::get_if<Record>(&op.action)) {
-    for (Rank rank : plan_.ranks_of(op)) state_.record(rank, op.stream, record->event, index);
+    for (Rank rank : plan_.ranks_of(op)) state_.record(rank, op.stream, record->event, OpIndex{index_});
     return;
   }
   if (const auto* wait = std::get_if<Wait>(&op.action)) {
@@ -124,12 +126,14 @@ void ClassRules::write(const Op& op, bool accumulate, int operand, const std::ve
       const std::string_view by_beta = clause_of_beta(op.why.rule, atom.content, persistent, accumulate);
       const bool hook_overwrites = fold && overwrites;
       breach(hook_overwrites ? "W13" : by_beta, place, beta_sentence(accumulate, atom, op.why.rule));
-    } else if (atom.content == Content::valid) {
+    } else if (atom.content == Content::valid || (atom.content == Content::stale && !atom.earlier_step)) {
       breach("W21", place, "writes a gradient whose bucket was already reduced in this step");
     } else if (atom.content == Content::none) {
       breach("W19", place, "writes storage that was returned to the pool");
     } else if (atom.content == Content::accumulated && atom.scaled) {
       breach("W25", place, "adds an unscaled contribution to one that carries the scale already");
+    } else if (!state_.is_ordered(place.rank, stream_, atom)) {
+      breach("W4", place, "writes without waiting for what another stream did to these bytes before");
     }
     const std::uint16_t before = accumulate ? atom.contributions : 0;
     written(atom, Content::accumulated);
@@ -159,6 +163,8 @@ void ClassRules::zero(const Op& op) {
         breach("W2", place, "zeroes contributions that must survive");
       } else if (atom.content == Content::valid) {
         breach("W6", place, "zeroes a reduced gradient that the consumer has not finished with");
+      } else if (atom.content == Content::none) {
+        breach("W19", place, "zeroes storage that was returned to the pool");
       }
     }
     written(atom, Content::zero);
@@ -176,6 +182,8 @@ void ClassRules::scale(const Op& op, const Scale& scale) {
       breach("W25", place, "scales a gradient that is already reduced");
     } else if (atom.content == Content::undefined && is_parameter(place)) {
       breach("W7", place, "scales bytes that nobody wrote");
+    } else if (atom.content == Content::none) {
+      breach("W19", place, "scales storage that was returned to the pool");
     }
     const std::uint16_t contributions = atom.contributions;
     written(atom, atom.content);
@@ -243,6 +251,7 @@ void ClassRules::begin_step(const Op& op) {
           atom.content == Content::stale) {
         atom.content = Content::stale;
         atom.earlier_step = true;
+        atom.scaled = false;
       }
       atom.tainted = false;
     }

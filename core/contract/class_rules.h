@@ -52,7 +52,7 @@ class ClassRules {
   const Plan& plan_;
   Reporter& reporter_;
   ContentState state_;
-  std::int32_t index_ = -1;  // of the op being applied
+  std::int32_t index_ = -1;  // of the op being applied, in the order of execution
   Stream stream_ = Stream::compute;
 };
 

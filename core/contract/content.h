@@ -33,7 +33,7 @@ struct Atom {
   bool tainted = false;  ///< a finding was reported here: what follows from it is not reported again
   std::uint16_t contributions = 0;
   Stream stream = Stream::compute;  ///< of the last write
-  std::int32_t written = -1;        ///< op of the last write, -1: before the plan
+  std::int32_t written = -1;        ///< position of the last write among the executed ops, -1: before them
 };
 
 /// The atoms of all destination buffers on all ranks, and which op of which stream each stream has waited

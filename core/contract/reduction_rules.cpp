@@ -130,6 +130,7 @@ void ClassRules::stage(const Op& op) {
         breach("W21", place, "copies local sums away without waiting for their last write");
       }
       Atom& target = state_.at(ranks[i], to.first + a);
+      settled({ranks[i], plan_.operand(op, 1)[i].buffer, to.first + a}, target, "W22");
       const bool lease_open = target.lease_open;
       target = source;
       target.lease_open = lease_open;
@@ -168,6 +169,8 @@ void ClassRules::finish(const Op& op) {
       breach("W28", place, "hands stale bytes to the consumer");
     } else if (atom.content == Content::undefined && is_parameter(place)) {
       breach("W8", place, "hands bytes that nobody wrote in this step to the consumer");
+    } else if (atom.content == Content::none) {
+      breach("W33", place, "hands storage that was returned to the pool to the consumer");
     } else if (!state_.is_ordered(place.rank, stream_, atom) && is_parameter(place)) {
       breach("W23", place, "the consumer does not wait for the last write");
     }

@@ -1,0 +1,255 @@
+// Tables 2.2 (writes) and 2.4 (the other events, up to the launch) of the specification, cell by cell. The
+// rows from LAUNCH on are in reduction_rules_test.cpp.
+#include "core/contract/class_rules.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/core/contract/tiny_plan.h"
+
+namespace shardcheck::tests {
+namespace {
+
+// ---- Table 2.2: a destination class a row, its two betas, the clause of each.
+
+using Prepare = void (*)(TinyPlan& p, BufferId id);
+
+struct Class {
+  std::string_view name;
+  Prepare prepare;
+  std::string_view overwrite, accumulate;  // "" where the table says legal
+};
+
+void expect_classes(BufferRole role, std::initializer_list<Class> classes) {
+  for (const Class& c : classes) {
+    for (const int beta : {0, 1}) {
+      TinyPlan tiny;
+      const BufferId id = role == BufferRole::main_grad ? tiny.main : tiny.slot;
+      c.prepare(tiny, id);
+      ASSERT_EQ(broken(tiny.plan), "") << c.name;
+      tiny.write(beta, id);
+      EXPECT_EQ(broken(tiny.plan), beta == 0 ? c.overwrite : c.accumulate) << c.name << ", beta = " << beta;
+    }
+  }
+}
+
+void nothing(TinyPlan&, BufferId) {}
+void zeroed(TinyPlan& p, BufferId id) {
+  p.zero(p.all(id));
+}
+void filled(TinyPlan& p, BufferId id) {
+  p.fill(id);
+}
+void filled_twice(TinyPlan& p, BufferId id) {
+  p.fill(id);
+  p.write(1, id);
+}
+void in_flight(TinyPlan& p, BufferId id) {
+  p.fill(id);
+  p.order(kCompute, kReduce);
+  p.all_reduce(id, kReduce);
+}
+void arrived(TinyPlan& p, BufferId id) {
+  in_flight(p, id);
+  p.order(kReduce, kCompute);
+}
+void reduced(TinyPlan& p, BufferId id) {
+  p.reduce(id);
+}
+void consumed(TinyPlan& p, BufferId id) {
+  p.reduce(id);
+  p.finish(id);
+  p.consume(id);
+  p.begin_step();
+}
+void aborted(TinyPlan& p, BufferId id) {
+  p.fill(id);
+  p.begin_step();
+}
+void moved_away(TinyPlan& p, BufferId id) {
+  p.fill(id);
+  p.stage();
+}
+void opened(TinyPlan& p, BufferId) {
+  p.open();
+}
+void opened_and_zeroed(TinyPlan& p, BufferId id) {
+  p.open();
+  p.zero(p.all(id));
+}
+void closed(TinyPlan& p, BufferId id) {
+  p.open();
+  p.zero(p.all(id));
+  p.close();
+}
+void opened_again(TinyPlan& p, BufferId id) {
+  p.open();
+  p.write(0, id);
+  p.reduce_scatter(id);
+  p.accumulate(false, id);
+  p.close();
+  p.open();
+}
+
+TEST(ClassRules, Table22OfAPersistentDestination) {
+  expect_classes(BufferRole::main_grad, {{"UD", nothing, "", "W6"},
+                                         {"Z", zeroed, "", ""},
+                                         {"A(1)", filled, "W4", ""},
+                                         {"A(2)", filled_twice, "W4", ""},
+                                         {"L", in_flight, "W22", "W22"},
+                                         {"V", reduced, "W21", "W21"},
+                                         {"L that arrived: V", arrived, "W21", "W21"},
+                                         {"S, of an earlier step", consumed, "", "W6"},
+                                         {"S, of an aborted step", aborted, "", "W6"},
+                                         {"S, local sums that moved away", moved_away, "W21", "W6"}});
+}
+
+TEST(ClassRules, Table22OfALease) {
+  expect_classes(BufferRole::lease_slot, {{"X, never lent", nothing, "W19", "W19"},
+                                          {"X, returned", closed, "W19", "W19"},
+                                          {"UD", opened, "", "W4"},
+                                          {"Z", opened_and_zeroed, "", ""},
+                                          {"A(1)", filled, "W4", ""},
+                                          {"L", in_flight, "W22", "W22"},
+                                          {"V", reduced, "W21", "W21"},
+                                          {"S as the first write of a new lease", opened_again, "", "W4"}});
+}
+
+TEST(ClassRules, AFoldIsAWriteExceptThatItsOverwritingIsNamedAfterTheHook) {
+  expect_rows({
+      {"UD, copy", [](TinyPlan& p) { p.fold(false, p.main); }, ""},
+      {"UD, add", [](TinyPlan& p) { p.fold(true, p.main); }, "W6"},
+      {"UD lease, add", [](TinyPlan& p) { p.open(), p.fold(true, p.slot); }, "W4"},
+      {"A, copy", [](TinyPlan& p) { p.fill(p.main), p.fold(false, p.main); }, "W13"},
+      {"A, add", [](TinyPlan& p) { p.fill(p.main), p.fold(true, p.main); }, ""},
+      {"V, add", [](TinyPlan& p) { p.reduce(p.main), p.fold(true, p.main); }, "W21"},
+  });
+}
+
+TEST(ClassRules, AWrongBetaIsNamedAfterTheProxyThatChoseIt) {
+  constexpr std::pair<BetaRule, std::string_view> kClauses[] = {
+      {BetaRule::first_touch, "W4"},      {BetaRule::constant, "W4"},      {BetaRule::strategy_flag, "W4"},
+      {BetaRule::lease_flag, "W4"},       {BetaRule::call_order, "W5"},    {BetaRule::microbatch_index, "W5"},
+      {BetaRule::other_parameter, "W17"}, {BetaRule::forward_time, "W17"}, {BetaRule::captured, "W35"}};
+  for (const auto& [rule, clause] : kClauses) {
+    TinyPlan lost, right;
+    lost.fill(lost.main);
+    right.fill(right.main);
+    lost.rule = right.rule = rule;
+    lost.write(0, lost.main);
+    right.write(1, right.main);
+    EXPECT_EQ(broken(lost.plan), clause) << name_of(rule);
+    EXPECT_EQ(broken(right.plan), "") << name_of(rule);
+    EXPECT_NE(judge(lost.plan).front().sentence.find(name_of(rule)), std::string::npos);
+  }
+}
+
+// ---- Table 2.4.
+
+TEST(ClassRules, OpeningAcquire) {
+  expect_rows({
+      {"X", [](TinyPlan& p) { p.open(); }, ""},
+      {"X, returned", [](TinyPlan& p) { p.open(), p.zero(p.all(p.slot)), p.close(), p.open(); }, ""},
+      {"an open lease", [](TinyPlan& p) { p.fill(p.slot), p.open(); }, "W18"},
+      {"L",
+       [](TinyPlan& p) {
+         p.fill(p.slot), p.order(kCompute, kReduce);
+         p.reduce_scatter(p.slot, kReduce), p.accumulate(false, p.slot, kReduce), p.close(kReduce);
+         p.open();
+       },
+       "W33"},
+      {"L that compute has waited for",
+       [](TinyPlan& p) {
+         p.fill(p.slot), p.order(kCompute, kReduce);
+         p.reduce_scatter(p.slot, kReduce), p.accumulate(false, p.slot, kReduce), p.close(kReduce);
+         p.order(kReduce, kCompute), p.open();
+       },
+       ""},
+  });
+}
+
+TEST(ClassRules, Zero) {
+  expect_rows({
+      {"UD", [](TinyPlan& p) { p.zero(p.all(p.main)); }, ""},
+      {"Z", [](TinyPlan& p) { p.zero(p.all(p.main)), p.zero(p.all(p.main)); }, ""},
+      {"S", [](TinyPlan& p) { consumed(p, p.main), p.zero(p.all(p.main)); }, ""},
+      {"A", [](TinyPlan& p) { p.fill(p.main), p.zero(p.all(p.main)); }, "W2"},
+      {"A of an aborted step", [](TinyPlan& p) { aborted(p, p.main), p.zero(p.all(p.main)); }, ""},
+      {"V before the next step", [](TinyPlan& p) { p.reduce(p.main), p.zero(p.all(p.main)); }, "W6"},
+      {"L", [](TinyPlan& p) { in_flight(p, p.main), p.zero(p.all(p.main)); }, "W22"},
+      {"X", [](TinyPlan& p) { closed(p, p.slot), p.zero(p.all(p.slot)); }, "W19"},
+  });
+}
+
+TEST(ClassRules, ScaleKeepsTheClassAndMarksContributions) {
+  expect_rows({
+      {"A", [](TinyPlan& p) { p.fill(p.main), p.scale(p.all(p.main), 0.5f); }, ""},
+      {"Z", [](TinyPlan& p) { p.zero(p.all(p.main)), p.scale(p.all(p.main), 0.5f), p.write(1, p.main); }, ""},
+      {"A, then a write",
+       [](TinyPlan& p) { p.fill(p.main), p.scale(p.all(p.main), 0.5f), p.write(1, p.main); }, "W25"},
+      {"A, then a fold",
+       [](TinyPlan& p) { p.fill(p.main), p.scale(p.all(p.main), 0.5f), p.fold(true, p.main); }, "W25"},
+      {"A by 1, then a write",
+       [](TinyPlan& p) { p.fill(p.main), p.scale(p.all(p.main), 1), p.write(1, p.main); }, ""},
+      {"a new step forgets it",
+       [](TinyPlan& p) {
+         p.fill(p.main), p.scale(p.all(p.main), 0.5f), p.begin_step();
+         p.write(0, p.main), p.write(1, p.main);
+       },
+       ""},
+      {"V", [](TinyPlan& p) { p.reduce(p.main), p.scale(p.all(p.main), 0.5f); }, "W25"},
+      {"V in finalize", [](TinyPlan& p) { p.reduce(p.main), p.divide(p.all(p.main)); }, ""},
+      {"L", [](TinyPlan& p) { in_flight(p, p.main), p.scale(p.all(p.main), 0.5f); }, "W22"},
+      {"UD", [](TinyPlan& p) { p.scale(p.all(p.main), 0.5f); }, "W7"},
+      {"S", [](TinyPlan& p) { consumed(p, p.main), p.scale(p.all(p.main), 0.5f); }, ""},
+      {"X", [](TinyPlan& p) { closed(p, p.slot), p.scale(p.all(p.slot), 0.5f); }, "W19"},
+  });
+}
+
+TEST(ClassRules, Free) {
+  expect_rows({
+      {"Z", [](TinyPlan& p) { closed(p, p.slot); }, ""},
+      {"UD", [](TinyPlan& p) { p.open(), p.close(); }, ""},
+      {"A, which is lost", [](TinyPlan& p) { p.fill(p.slot), p.close(); }, "W21"},
+      {"V, which is lost", [](TinyPlan& p) { p.reduce(p.slot), p.close(); }, "W21"},
+      {"L", [](TinyPlan& p) { in_flight(p, p.slot), p.close(); }, "W33"},
+  });
+}
+
+TEST(ClassRules, UndefiningAnOpenLeaseLosesIt) {
+  expect_rows({
+      {"A", [](TinyPlan& p) { p.fill(p.slot), p.undefine(p.all(p.slot)); }, "W18"},
+      {"UD", [](TinyPlan& p) { p.open(), p.undefine(p.all(p.slot)), p.write(0, p.slot); }, ""},
+      {"S stays S", [](TinyPlan& p) { consumed(p, p.main), p.undefine(p.all(p.main)), p.write(0, p.main); },
+       ""},
+  });
+}
+
+TEST(ClassRules, APlaceholderIsZeroedBeforeAutogradAddsIt) {
+  const auto add = [](TinyPlan& p) {
+    p.op(Add{}, Purpose::dummy, kCompute, TinyPlan::w).on(p.all(p.placeholder)).on(p.all(p.grad));
+  };
+  TinyPlan undefined, zeroed;
+  undefined.op(Undefine{}, Purpose::dummy, kCompute, TinyPlan::w).on(undefined.all(undefined.placeholder));
+  add(undefined);
+  zeroed.op(Fill{0}, Purpose::dummy, kCompute, TinyPlan::w).on(zeroed.all(zeroed.placeholder));
+  add(zeroed);
+  EXPECT_EQ(broken(undefined.plan), "W14");
+  EXPECT_EQ(broken(zeroed.plan), "");
+}
+
+// ---- Streams: E9 and E17 of 6.2.
+
+TEST(ClassRules, AWriteWaitsForTheZeroing) {
+  for (const bool waits : {false, true}) {
+    TinyPlan p;
+    p.open();
+    p.order(kCompute, kReduce);
+    p.zero(p.all(p.slot), kReduce);
+    if (waits) p.order(kReduce, kCompute);
+    p.write(1, p.slot);
+    EXPECT_EQ(broken(p.plan), waits ? "" : "W4");
+  }
+}
+
+}  // namespace
+}  // namespace shardcheck::tests

@@ -1,0 +1,200 @@
+// Table 2.4 of the specification from LAUNCH to STEP, row by row, and the waits of 6.2 around a collective.
+#include <gtest/gtest.h>
+
+#include "tests/core/contract/tiny_plan.h"
+
+namespace shardcheck::tests {
+namespace {
+
+TEST(ReductionRules, Launch) {
+  expect_rows({
+      {"A", [](TinyPlan& p) { p.fill(p.main), p.all_reduce(p.main); }, ""},
+      {"Z, a contribution of 0", [](TinyPlan& p) { p.zero(p.all(p.main)), p.all_reduce(p.main); }, ""},
+      {"S on all ranks", [](TinyPlan& p) { p.reduce(p.main), p.begin_step(), p.all_reduce(p.main); }, ""},
+      {"UD", [](TinyPlan& p) { p.all_reduce(p.main); }, "W7"},
+      {"V of the same axis", [](TinyPlan& p) { p.reduce(p.main), p.all_reduce(p.main); }, "W27"},
+      {"X", [](TinyPlan& p) { p.open(), p.zero(p.all(p.slot)), p.close(), p.all_reduce(p.slot); }, "W33"},
+      {"L",
+       [](TinyPlan& p) {
+         p.fill(p.main), p.order(kCompute, kReduce), p.all_reduce(p.main, kReduce), p.all_reduce(p.main);
+       },
+       "W21"},
+  });
+}
+
+TEST(ReductionRules, StaleBytesOfSomeRanksOnly) {
+  TinyPlan p;
+  p.fill(p.main);
+  p.reduce_scatter(p.main);  // w[3] is stale on rank 0, valid on rank 1
+  p.begin_step();
+  p.ranks = {Rank{0}};
+  p.zero(p.all(p.main));
+  p.ranks = {Rank{0}, Rank{1}};
+  p.all_reduce(p.main);
+  EXPECT_EQ(broken(p.plan), "W28");
+}
+
+TEST(ReductionRules, DoneLeavesEachRankItsSlice) {
+  expect_rows({
+      {"all-reduce, all of it", [](TinyPlan& p) { p.reduce(p.main), p.finish(p.main), p.consume(p.main); },
+       ""},
+      {"reduce-scatter, the own slice",
+       [](TinyPlan& p) { p.fill(p.main), p.reduce_scatter(p.main), p.finish_slices(p.main); }, ""},
+      {"reduce-scatter, all of it",
+       [](TinyPlan& p) { p.fill(p.main), p.reduce_scatter(p.main), p.finish(p.main); }, "W28"},
+      {"reduce-scatter, then a late write",
+       [](TinyPlan& p) { p.fill(p.main), p.reduce_scatter(p.main), p.write(0, p.main); }, "W21"},
+  });
+}
+
+void reduced_slot(TinyPlan& p) {
+  p.fill(p.slot);
+  p.reduce_scatter(p.slot);
+}
+void reduced_slot_again(TinyPlan& p) {
+  p.accumulate(false, p.slot);
+  p.close();
+  reduced_slot(p);
+}
+
+TEST(ReductionRules, AccumulationByAdding) {
+  expect_rows({
+      {"Z", [](TinyPlan& p) { p.zero(p.all(p.shard)), reduced_slot(p), p.accumulate(true, p.slot); }, ""},
+      {"A", [](TinyPlan& p) { reduced_slot(p), reduced_slot_again(p), p.accumulate(true, p.slot); }, ""},
+      {"UD", [](TinyPlan& p) { reduced_slot(p), p.accumulate(true, p.slot); }, "W6"},
+      {"S, of an earlier step",
+       [](TinyPlan& p) {
+         reduced_slot(p), p.accumulate(false, p.slot), p.close(), p.finish(p.shard), p.begin_step();
+         reduced_slot(p), p.accumulate(true, p.slot);
+       },
+       "W6"},
+      {"scaled in between",
+       [](TinyPlan& p) {
+         reduced_slot(p), p.accumulate(false, p.slot), p.close(), p.scale(p.all(p.shard), 0.5f);
+         reduced_slot(p), p.accumulate(true, p.slot);
+       },
+       "W25"},
+      {"the same storage",
+       [](TinyPlan& p) {
+         p.zero(p.all(p.shard)), p.op(Add{}, Purpose::accumulate).on(p.all(p.shard)).on(p.all(p.shard));
+       },
+       "W26"},
+      {"twice, but what was added is spent",
+       [](TinyPlan& p) {
+         p.zero(p.all(p.shard)), reduced_slot(p), p.accumulate(true, p.slot), p.accumulate(true, p.slot);
+       },
+       "W26"},
+  });
+}
+
+TEST(ReductionRules, AccumulationByCopying) {
+  expect_rows({
+      {"Z", [](TinyPlan& p) { p.zero(p.all(p.shard)), reduced_slot(p), p.accumulate(false, p.slot); }, ""},
+      {"UD", [](TinyPlan& p) { reduced_slot(p), p.accumulate(false, p.slot); }, ""},
+      {"S",
+       [](TinyPlan& p) {
+         reduced_slot(p), p.accumulate(false, p.slot), p.close(), p.finish(p.shard), p.begin_step();
+         reduced_slot(p), p.accumulate(false, p.slot);
+       },
+       ""},
+      {"A", [](TinyPlan& p) { reduced_slot(p), reduced_slot_again(p), p.accumulate(false, p.slot); }, "W26"},
+  });
+}
+
+TEST(ReductionRules, WhatIsAccumulatedWasReduced) {
+  expect_rows({
+      {"A", [](TinyPlan& p) { p.fill(p.slot), p.accumulate(false, p.slot); }, "W21"},
+      {"A of a group of one", [](TinyPlan& p) { p.fill(p.slot), p.accumulate(false, p.slot); }, "", 1},
+      {"the slice of the neighbour",
+       [](TinyPlan& p) {
+         reduced_slot(p);
+         p.op(Copy{}, Purpose::accumulate)
+             .on_each([&](std::int32_t i) { return TinyPlan::slice(p.slot, 1 - i); })
+             .on(p.all(p.shard));
+       },
+       "W28"},
+  });
+}
+
+TEST(ReductionRules, StagedSumsMoveAndComeBack) {
+  expect_rows({
+      {"there and back",
+       [](TinyPlan& p) {
+         p.fill(p.main), p.stage(), p.all_reduce(p.comm), p.unstage(), p.finish(p.main), p.consume(p.main);
+       },
+       ""},
+      {"not copied back",
+       [](TinyPlan& p) { p.fill(p.main), p.stage(), p.all_reduce(p.comm), p.finish(p.main); }, "W28"},
+      {"undefined sums stay undefined", [](TinyPlan& p) { p.stage(), p.all_reduce(p.comm); }, "W7"},
+      {"onto a collective in flight",
+       [](TinyPlan& p) {
+         p.fill(p.main), p.stage(), p.order(kCompute, kReduce), p.all_reduce(p.comm, kReduce);
+         p.begin_step(), p.zero(p.all(p.main)), p.stage();
+       },
+       "W22"},
+  });
+}
+
+TEST(ReductionRules, Finish) {
+  expect_rows({
+      {"V", [](TinyPlan& p) { p.reduce(p.main), p.finish(p.main); }, ""},
+      {"shard A", [](TinyPlan& p) { reduced_slot(p), p.accumulate(false, p.slot), p.finish(p.shard); }, ""},
+      {"shard Z", [](TinyPlan& p) { p.zero(p.all(p.shard)), p.finish(p.shard); }, ""},
+      {"A without its launch", [](TinyPlan& p) { p.fill(p.main), p.finish(p.main); }, "W29"},
+      {"Z without its launch", [](TinyPlan& p) { p.zero(p.all(p.main)), p.finish(p.main); }, "W29"},
+      {"A in a group of one", [](TinyPlan& p) { p.fill(p.main), p.finish(p.main); }, "", 1},
+      {"UD", [](TinyPlan& p) { p.finish(p.main); }, "W8"},
+      {"S", [](TinyPlan& p) { p.reduce(p.main), p.begin_step(), p.finish(p.main); }, "W28"},
+      {"X", [](TinyPlan& p) { p.open(), p.zero(p.all(p.slot)), p.close(), p.finish(p.slot); }, "W33"},
+  });
+}
+
+TEST(ReductionRules, TheConsumerReadsWhatWasFinished) {
+  expect_rows({
+      {"V", [](TinyPlan& p) { p.reduce(p.main), p.consume(p.main); }, ""},
+      {"A", [](TinyPlan& p) { p.fill(p.main), p.consume(p.main); }, "W21"},
+      {"S", [](TinyPlan& p) { p.reduce(p.main), p.begin_step(), p.consume(p.main); }, "W28"},
+  });
+}
+
+// ---- Streams: E1, E3 and E7 of 6.2. Each plan is right with the wait and broken without it.
+
+struct Fenced {
+  std::string_view edge, clause;
+  Stream before, after;
+  void (*first)(TinyPlan& p);
+  void (*second)(TinyPlan& p);
+};
+
+TEST(ReductionRules, AMissingWaitIsAFinding) {
+  const Fenced edges[] = {
+      {"E1, write before launch", "W21", kCompute, kReduce, [](TinyPlan& p) { p.fill(p.main); },
+       [](TinyPlan& p) { p.all_reduce(p.main, kReduce); }},
+      {"E1, write before scale", "W21", kCompute, kReduce, [](TinyPlan& p) { p.fill(p.main); },
+       [](TinyPlan& p) { p.scale(p.all(p.main), 0.5f, kReduce); }},
+      {"E1, write before staging", "W21", kCompute, kReduce, [](TinyPlan& p) { p.fill(p.main); },
+       [](TinyPlan& p) { p.stage(kReduce); }},
+      {"E3, launch before accumulation", "W23", kReduce, kCompute,
+       [](TinyPlan& p) { p.fill(p.slot), p.order(kCompute, kReduce), p.reduce_scatter(p.slot, kReduce); },
+       [](TinyPlan& p) { p.accumulate(false, p.slot); }},
+      {"E7, launch before finish", "W23", kReduce, kCompute,
+       [](TinyPlan& p) { p.fill(p.main), p.order(kCompute, kReduce), p.all_reduce(p.main, kReduce); },
+       [](TinyPlan& p) { p.finish(p.main); }},
+      {"E7, accumulation before finish", "W23", kReduce, kCompute,
+       [](TinyPlan& p) { reduced_slot(p), p.order(kCompute, kReduce), p.accumulate(false, p.slot, kReduce); },
+       [](TinyPlan& p) { p.finish(p.shard); }},
+  };
+  for (const Fenced& edge : edges) {
+    TinyPlan with, without;
+    edge.first(with);
+    with.order(edge.before, edge.after);
+    edge.second(with);
+    edge.first(without);
+    edge.second(without);
+    EXPECT_EQ(broken(with.plan), "") << edge.edge;
+    EXPECT_EQ(broken(without.plan), edge.clause) << edge.edge;
+  }
+}
+
+}  // namespace
+}  // namespace shardcheck::tests
