@@ -97,7 +97,7 @@ void ValueChecker::check_rows(std::int32_t parameter, std::int32_t step, Rows ro
   for (const Placement& owned : owned_[static_cast<std::size_t>(parameter)]) {
     const std::int64_t first = std::max(lo, owned.first);
     const std::int64_t last = std::min(hi, owned.first + owned.view.numel);
-    if (first >= last) continue;
+    if (first >= last || !backend.holds(planned_.plan, owned.rank)) continue;
     const std::int32_t coordinate = expert ? owned.rank.value % scenario_.expert_parallel : 0;
     if (coordinate != known) expected = oracle_.expected(parameter, step, owned.rank.value, rows);
     known = coordinate;
@@ -156,11 +156,13 @@ bool is_silent_step(const Scenario& s, std::int32_t parameter, std::int32_t step
   return true;
 }
 
-/// A whole multiple, or a whole part: that rules out rounding and names a scale.
-bool is_simple_ratio(double ratio) {
+/// A whole multiple, or a whole part: that rules out rounding and names a scale. In provenance data scales are powers
+/// of two; another part, as 1/5 of 1 + 4, is a lost contribution in an element that has no other.
+bool is_scale(double ratio, DataMode data) {
   if (!(ratio > 0) || ratio == 1) return false;
   const double whole = ratio > 1 ? ratio : 1 / ratio;
-  return whole <= 4096 && whole == std::round(whole);
+  if (whole > 4096 || whole != std::round(whole)) return false;
+  return data != DataMode::provenance || std::has_single_bit(static_cast<std::uint64_t>(whole));
 }
 
 }  // namespace
@@ -188,7 +190,7 @@ void ValueChecker::report(const Placement& owned, std::int32_t step, const Diffe
   if (is_silent_step(scenario_, parameter, step, owned.rank.value)) {
     finding.clause = "W8";
     finding.sentence = "a parameter that nobody used in this step has a gradient";
-  } else if (is_simple_ratio(ratio)) {
+  } else if (is_scale(ratio, scenario_.data)) {
     finding.clause = "W24";
     finding.sentence =
         fmt::format("every element is {} what it should be, exactly: a scale, not rounding",
