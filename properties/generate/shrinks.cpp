@@ -147,9 +147,15 @@ void try_numerics(Candidates& to) {
   });
 }
 
-/// Smaller shapes: one element, two by two, a row, a column, halves, one less.
+/// Smaller shapes: one element, two by two, a row, a column, halves, one less; a matrix for a vector, and
+/// an element where there was none.
 void try_shape(Candidates& to, const Scenario& s, std::size_t parameter) {
   const auto& shape = s.parameters[parameter].shape;
+  if (s.parameters[parameter].numel() == 0) {
+    to.try_change([&](Scenario& c) {
+      for (std::int64_t& side : c.parameters[parameter].shape) side = std::max<std::int64_t>(side, 1);
+    });
+  }
   const auto offer = [&](std::vector<std::int64_t> smaller) {
     const bool grows = !std::ranges::equal(smaller, shape, std::ranges::less_equal());
     const bool empties = std::ranges::count(smaller, 0) > std::ranges::count(shape, 0);
@@ -158,6 +164,7 @@ void try_shape(Candidates& to, const Scenario& s, std::size_t parameter) {
   };
   if (shape.size() == 1) {
     for (const std::int64_t n : {std::int64_t{1}, std::int64_t{2}, shape[0] / 2, shape[0] - 1}) offer({n});
+    to.try_change([&](Scenario& c) { c.parameters[parameter].shape = {1, shape[0]}; });
     return;
   }
   const std::int64_t rows = shape[0], columns = shape[1];
@@ -211,7 +218,7 @@ Complexity complexity_of(const Scenario& s) {
   for (std::size_t i = 0; i < s.parameters.size(); ++i) {
     const ScenarioParameter& p = s.parameters[i];
     elements += p.numel();
-    for (const std::int64_t side : p.shape) sides += side;
+    for (const std::int64_t side : p.shape) sides += std::max<std::int64_t>(side - 1, 0);
     names += p.name != generic_name(i);
     units += p.unit;
   }
@@ -239,8 +246,10 @@ Complexity complexity_of(const Scenario& s) {
           s.main_grad != DType::f32,
           s.comm != DType::f32,
           s.data != DataMode::provenance,
+          count_if_true(parameters, [](const ScenarioParameter& p) { return p.numel() == 0; }),
           elements,
           sides,
+          count_if_true(parameters, [](const ScenarioParameter& p) { return p.shape.size() == 1; }),
           count_if_true(parameters, [](const ScenarioParameter& p) { return p.expert; }),
           count_if_true(parameters, [](const ScenarioParameter& p) { return !p.trainable; }),
           count_if_true(parameters, [](const ScenarioParameter& p) { return p.dtype != DType::bf16; }),

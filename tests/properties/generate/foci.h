@@ -1,0 +1,13 @@
+// All foci, for tests that draw from each.
+#pragma once
+
+#include "properties/property.h"
+
+namespace shardcheck {
+
+inline constexpr Focus kFoci[] = {
+    Focus::any,     Focus::leases,     Focus::persistent, Focus::silence,       Focus::empty_microbatches,
+    Focus::frozen,  Focus::mixed_uses, Focus::today,      Focus::repeated_uses, Focus::group_of_one,
+    Focus::scaling, Focus::overlap};
+
+}  // namespace shardcheck
