@@ -30,6 +30,8 @@ class FaultyBackend final : public Backend {
     if (pending < last) inner_->execute(plan, pending, last);
   }
 
+  bool holds(const Plan& plan, Rank rank) const override { return inner_->holds(plan, rank); }
+
   void write(const Plan& plan, Rank rank, View view, std::span<const std::byte> bytes) override {
     inner_->write(plan, rank, view, bytes);
   }

@@ -30,6 +30,7 @@ void write_inputs(const Planned& planned, const Scenario& scenario, const Scenar
     const BufferId id{static_cast<std::int32_t>(b)};
     const auto size = static_cast<std::size_t>(bytes_of(buffer.dtype));
     for (std::int32_t rank = 0; rank < plan.ranks; ++rank) {
+      if (!backend.holds(plan, Rank{rank})) continue;
       bytes.assign(static_cast<std::size_t>(buffer.numel) * size, std::byte{0});
       for (const InputSlot& slot : planned.inputs) {
         if (slot.x.buffer != id || !is_used(scenario, slot.parameter, slot.step, rank, slot.microbatch))
