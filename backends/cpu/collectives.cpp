@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 
 #include "backends/cpu/element.h"
 #include "backends/cpu/rounded.h"
@@ -51,21 +50,30 @@ void check(const Communicate& communicate, const CollectiveRanges& group) {
 
 }  // namespace
 
-void CollectiveUnit::run(const Communicate& communicate, const CollectiveRanges& all) {
+void CollectiveUnit::run(const Communicate& communicate, const CollectiveRanges& all, const Fold& fold) {
   const auto size = static_cast<std::size_t>(communicate.group);
   SC_ASSERT(communicate.group > 0 && all.ranks.size() % size == 0, "the ranks are not whole groups");
   for (std::size_t first = 0; first < all.ranks.size(); first += size) {
-    run_group(communicate, {all.ranks.subspan(first, size), all.inputs.subspan(first, size),
-                            all.outputs.subspan(first, size)});
+    run_group(
+        communicate,
+        {all.ranks.subspan(first, size), all.inputs.subspan(first, size), all.outputs.subspan(first, size)},
+        fold);
   }
 }
 
-void CollectiveUnit::run_group(const Communicate& communicate, const CollectiveRanges& group) {
+void CollectiveUnit::run(const Communicate& communicate, const CollectiveRanges& all) {
+  Rank last{0};
+  for (Rank rank : all.ranks) last = std::max(last, rank);
+  run(communicate, all, {.ranks = last.value + 1, .gpus = 1});
+}
+
+void CollectiveUnit::run_group(const Communicate& communicate, const CollectiveRanges& group,
+                               const Fold& fold) {
   check(communicate, group);
   if (communicate.collective == Collective::all_gather) {
     gather(group);
   } else {
-    reduce(communicate.reduction, group);
+    reduce(communicate.reduction, group, fold);
   }
   const bool scatters = communicate.collective == Collective::reduce_scatter;
   const auto bytes = static_cast<std::size_t>(group.outputs[0].bytes());
@@ -82,22 +90,19 @@ void CollectiveUnit::gather(const CollectiveRanges& group) {
   }
 }
 
-void CollectiveUnit::reduce(Reduction reduction, const CollectiveRanges& group) {
+void CollectiveUnit::reduce(Reduction reduction, const CollectiveRanges& group, const Fold& fold) {
   const std::int64_t numel = group.inputs[0].numel;
-  order_.resize(group.ranks.size());
-  std::iota(order_.begin(), order_.end(), std::size_t{0});
-  std::sort(order_.begin(), order_.end(),
-            [&](std::size_t a, std::size_t b) { return group.ranks[a] < group.ranks[b]; });
+  const std::vector<PartialSum> parts = partial_sums(fold, group.ranks);
   sums_.resize(static_cast<std::size_t>(numel));
+  partial_.resize(parts.size() > 1 ? static_cast<std::size_t>(numel) : 0);
   result_.resize(static_cast<std::size_t>(group.inputs[0].bytes()));
 
   with_element(group.inputs[0].dtype, [&](auto e) {
     using E = decltype(e);
-    float* const sums = sums_.data();
-    const auto accumulate = [&](auto addend) {
-      for (std::size_t position : order_) {
+    const auto accumulate = [&](const PartialSum& part, float* sums, auto addend) {
+      for (std::size_t position : part.positions) {
         const auto* from = elements(group.inputs[position], e);
-        if (position == order_.front()) {
+        if (position == part.positions.front()) {
           for (std::int64_t i = 0; i < numel; ++i) sums[i] = addend(from[i]);
         } else {
           for (std::int64_t i = 0; i < numel; ++i) {
@@ -106,15 +111,25 @@ void CollectiveUnit::reduce(Reduction reduction, const CollectiveRanges& group) 
         }
       }
     };
+    const auto accumulate_parts = [&](auto addend) {
+      float *const sums = sums_.data(), *const partial = partial_.data();
+      accumulate(parts.front(), sums, addend);
+      for (std::size_t part = 1; part < parts.size(); ++part) {
+        accumulate(parts[part], partial, addend);
+        for (std::int64_t i = 0; i < numel; ++i) {
+          sums[i] = E::widen(rounded_sum<E, E>(sums[i], partial[i]));
+        }
+      }
+    };
     if (reduction == Reduction::sum) {
-      accumulate([](auto x) { return E::widen(x); });
+      accumulate_parts([](auto x) { return E::widen(x); });
     } else {
-      with_product<E>(rounded_reciprocal<E>(order_.size()), [&](auto product) {
-        accumulate([product](auto x) { return E::widen(product(E::widen(x))); });
+      with_product<E>(rounded_reciprocal<E>(group.ranks.size()), [&](auto product) {
+        accumulate_parts([product](auto x) { return E::widen(product(E::widen(x))); });
       });
     }
     auto* to = reinterpret_cast<typename E::Stored*>(result_.data());
-    for (std::int64_t i = 0; i < numel; ++i) to[i] = E::narrow(sums[i]);  // exact: a value of E already
+    for (std::int64_t i = 0; i < numel; ++i) to[i] = E::narrow(sums_[static_cast<std::size_t>(i)]);  // exact
   });
 }
 

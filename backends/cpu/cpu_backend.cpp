@@ -4,10 +4,13 @@
 #include <cstring>
 #include <vector>
 
+#include "backends/cpu/casts.h"
 #include "backends/cpu/collectives.h"
 #include "backends/cpu/elementwise.h"
 #include "backends/cpu/gemm.h"
+#include "backends/cpu/matmul.h"
 #include "backends/cpu/memory.h"
+#include "backends/protocol_event.h"
 #include "core/assert.h"
 
 namespace shardcheck {
@@ -15,10 +18,12 @@ namespace {
 
 class CpuBackend final : public Backend {
  public:
-  explicit CpuBackend(const ArithmeticProfile& profile) : gemm_(profile) {}
+  CpuBackend(const ArithmeticProfile& profile, std::int32_t gpus) : gemm_(profile), gpus_(gpus) {
+    SC_ASSERT(gpus >= 1, "ranks are folded onto one GPU at least");
+  }
 
   BackendInfo info() const override {
-    return {"cpu", "virtual ranks in one process, one thread", std::string(gemm_.profile().name)};
+    return {"cpu", "virtual ranks in one process, one thread", std::string(gemm_.profile().name), gpus_};
   }
 
   void execute(const Plan& plan, OpIndex first, OpIndex last) override;
@@ -30,6 +35,7 @@ class CpuBackend final : public Backend {
 
   cpu::Memory memory_;
   cpu::GemmUnit gemm_;
+  std::int32_t gpus_;
   cpu::CollectiveUnit collectives_;
   std::vector<cpu::Range> inputs_, outputs_;  ///< operands of the collective at hand
 };
@@ -50,6 +56,7 @@ struct CpuBackend::Run {
     for (std::size_t i = 0; i < static_cast<std::size_t>(op.ranks); ++i) body(i);
   }
   cpu::SourceTo source_to(std::size_t i) const { return {range(0, i), range(1, i)}; }
+  cpu::ScaledRanges scaled(std::size_t i) const { return {range(0, i), range(1, i), range(2, i)}; }
   void poison() const {
     on_each_rank([&](std::size_t i) { fill_with_poison(range(0, i), plan.poison); });
   }
@@ -70,6 +77,21 @@ struct CpuBackend::Run {
   void operator()(const Copy&) const {
     on_each_rank([&](std::size_t i) { cpu::copy(source_to(i)); });
   }
+  void operator()(const Cast& cast) const {
+    on_each_rank([&](std::size_t i) { cpu::cast(source_to(i), cpu::policy_of(cast.policy)); });
+  }
+  void operator()(const Quantize& quantize) const {
+    on_each_rank([&](std::size_t i) { cpu::quantize(scaled(i), cpu::policy_of(quantize.policy)); });
+  }
+  void operator()(const Dequantize&) const {
+    on_each_rank([&](std::size_t i) { cpu::dequantize(scaled(i)); });
+  }
+  void operator()(const Matmul& matmul) const {
+    on_each_rank([&](std::size_t i) {
+      cpu::matmul(self.gemm_.profile(), matmul,
+                  {range(0, i), range(1, i), range(2, i), range(3, i), range(4, i)});
+    });
+  }
   void operator()(const Add&) const {
     on_each_rank([&](std::size_t i) { cpu::add(source_to(i)); });
   }
@@ -86,10 +108,13 @@ struct CpuBackend::Run {
       self.inputs_.push_back(range(0, i));
       self.outputs_.push_back(range(1, i));
     });
-    self.collectives_.run(communicate, {plan.ranks_of(op), self.inputs_, self.outputs_});
+    self.collectives_.run(communicate, {plan.ranks_of(op), self.inputs_, self.outputs_},
+                          {plan.ranks, self.gpus_});
   }
-  /// Order between streams is the plan's order here, and protocol events move no byte.
-  template <class Event>
+  /// Order between streams is the plan's order here.
+  void operator()(const Record&) const {}
+  void operator()(const Wait&) const {}
+  template <ProtocolEvent Event>
   void operator()(const Event&) const {}
 };
 
@@ -120,7 +145,11 @@ void CpuBackend::read(const Plan& plan, Rank rank, View view, std::span<std::byt
 }  // namespace
 
 std::unique_ptr<Backend> make_cpu_backend(const ArithmeticProfile& profile) {
-  return std::make_unique<CpuBackend>(profile);
+  return make_cpu_backend(profile, 1);
+}
+
+std::unique_ptr<Backend> make_cpu_backend(const ArithmeticProfile& profile, std::int32_t gpus) {
+  return std::make_unique<CpuBackend>(profile, gpus);
 }
 
 }  // namespace shardcheck

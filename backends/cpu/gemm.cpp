@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "backends/cpu/element.h"
+#include "backends/cpu/operand_profile.h"
 #include "backends/cpu/rounded.h"
 #include "core/assert.h"
 #include "core/numerics/gemm.h"
@@ -179,18 +180,19 @@ std::span<const std::byte> bytes(const Range& range) {
 }  // namespace
 
 /// One token: no more than a multiply and an add an element, in fp32.
-bool GemmUnit::run_outer_product(const Gemm& gemm, const GemmRanges& ranges) {
+bool GemmUnit::run_outer_product(const Gemm& gemm, const GemmRanges& ranges,
+                                 const ArithmeticProfile& profile) {
   const Range& destination = ranges.destination;
   if (gemm.tokens != 1 || !is_float(ranges.dy.dtype) || !is_float(destination.dtype)) return false;
-  const bool exact = profile_.summation == Summation::exact;
+  const bool exact = profile.summation == Summation::exact;
   const OuterProduct product{as_f32(ranges.dy, dy_f32_), as_f32(ranges.x, x_f32_), gemm.rows, gemm.columns};
   if (exact && destination.dtype == DType::f32) {
     fused_outer_product(product, reinterpret_cast<float*>(destination.data), gemm.accumulate);
     return true;
   }
   if (ranges.dy.dtype == DType::f32 || !products_are_exact(product)) return false;
-  if (!exact && !keeps_products(profile_.sixteen_bit)) return false;
-  const bool rounds_product = profile_.narrow_accumulation == NarrowAccumulation::round_product_then_sum;
+  if (!exact && !keeps_products(profile.sixteen_bit)) return false;
+  const bool rounds_product = profile.narrow_accumulation == NarrowAccumulation::round_product_then_sum;
   const Ending adding = rounds_product ? Ending::add_rounded_product : Ending::add_exact_product;
   with_element(destination.dtype, [&](auto e) {
     using E = decltype(e);
@@ -202,9 +204,9 @@ bool GemmUnit::run_outer_product(const Gemm& gemm, const GemmRanges& ranges) {
 
 /// Exact sums of numbers that are close enough in magnitude for double, such as integers and what provenance
 /// writes.
-bool GemmUnit::run_in_double(const Gemm& gemm, const GemmRanges& ranges) {
+bool GemmUnit::run_in_double(const Gemm& gemm, const GemmRanges& ranges, const ArithmeticProfile& profile) {
   const Range& destination = ranges.destination;
-  if (profile_.summation != Summation::exact || !is_float(ranges.dy.dtype) || !is_float(destination.dtype))
+  if (profile.summation != Summation::exact || !is_float(ranges.dy.dtype) || !is_float(destination.dtype))
     return false;
   const double* dy = as_f64(ranges.dy, dy_f64_);
   const double* x = as_f64(ranges.x, x_f64_);
@@ -244,9 +246,10 @@ void GemmUnit::run(const Gemm& gemm, const GemmRanges& ranges) {
   SC_ASSERT(ranges.dy.dtype == ranges.x.dtype, "dy and x differ in type");
   SC_ASSERT(!ranges.destination.overlaps(ranges.dy) && !ranges.destination.overlaps(ranges.x),
             "a GEMM writes into its own operand");
-  if (gemm.tokens > 0 && run_outer_product(gemm, ranges)) return;
-  if (gemm.tokens > 0 && run_in_double(gemm, ranges)) return;
-  wgrad(profile_, ranges.dy.dtype, bytes(ranges.dy), bytes(ranges.x), gemm.tokens, gemm.rows, gemm.columns,
+  const ArithmeticProfile& profile = profile_for(ranges.dy.dtype, profile_);
+  if (gemm.tokens > 0 && run_outer_product(gemm, ranges, profile)) return;
+  if (gemm.tokens > 0 && run_in_double(gemm, ranges, profile)) return;
+  wgrad(profile, ranges.dy.dtype, bytes(ranges.dy), bytes(ranges.x), gemm.tokens, gemm.rows, gemm.columns,
         gemm.accumulate, ranges.destination.dtype,
         {ranges.destination.data, static_cast<std::size_t>(ranges.destination.bytes())});
 }

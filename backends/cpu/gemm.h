@@ -1,5 +1,6 @@
-// The weight gradient on one rank. Every product follows core/numerics wgrad() under the profile; two faster
-// ways are taken where they provably give the same bits.
+// The weight gradient on one rank. Every product follows core/numerics wgrad() under the profile that
+// operand_profile.h names for its operands; two faster ways are taken where they provably give the same
+// bits.
 #pragma once
 
 #include <vector>
@@ -24,8 +25,8 @@ class GemmUnit {
   void run(const Gemm& gemm, const GemmRanges& ranges);
 
  private:
-  bool run_outer_product(const Gemm& gemm, const GemmRanges& ranges);
-  bool run_in_double(const Gemm& gemm, const GemmRanges& ranges);
+  bool run_outer_product(const Gemm& gemm, const GemmRanges& ranges, const ArithmeticProfile& profile);
+  bool run_in_double(const Gemm& gemm, const GemmRanges& ranges, const ArithmeticProfile& profile);
 
   const ArithmeticProfile& profile_;
   std::vector<float> dy_f32_, x_f32_;           ///< operands of an outer product in fp32

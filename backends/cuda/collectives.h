@@ -1,6 +1,7 @@
 // Collectives among virtual ranks. A group on one GPU is reduced by our own kernel in ascending order of the
-// ranks; a group on several is reduced so on each GPU, and NCCL adds the partial sums (fold_order.h says what
-// is promised about that order). With one rank a GPU it is NCCL alone. Next: reduce.h, communicators.h.
+// ranks; a group on several is reduced so on each GPU, and NCCL adds the partial sums (backends/fold_order.h
+// says what is promised about that order). With one rank a GPU it is NCCL alone. Next: reduce.h,
+// communicators.h.
 #pragma once
 
 #include <span>

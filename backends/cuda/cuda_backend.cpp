@@ -3,12 +3,16 @@
 #include <algorithm>
 #include <span>
 
+#include "backends/cpu/casts.h"
+#include "backends/cuda/casts.h"
 #include "backends/cuda/collectives.h"
 #include "backends/cuda/elementwise.h"
+#include "backends/cuda/fp8_edges.h"
 #include "backends/cuda/gemm.h"
 #include "backends/cuda/launch.h"
 #include "backends/cuda/memory.h"
 #include "backends/cuda/plan_events.h"
+#include "backends/protocol_event.h"
 #include "core/assert.h"
 #include "core/error.h"
 #include "core/integers.h"
@@ -22,7 +26,7 @@ class CudaBackend final : public Backend {
       : machine_(options), memory_(machine_), gemm_(options.emulate_below), collectives_(machine_) {}
 
   BackendInfo info() const override {
-    return {"cuda", machine_.describe(), machine_.is_hopper() ? "hopper" : "unknown"};
+    return {"cuda", machine_.describe(), machine_.is_hopper() ? "hopper" : "unknown", machine_.gpus()};
   }
   const std::vector<std::string>& algorithms() const { return gemm_.algorithms(); }
 
@@ -130,6 +134,55 @@ struct CudaBackend::Run {
       self.gemm_.run(gemm, ranks, self.machine_.gpu(gpu), stream);
     });
   }
+  void operator()(const Matmul& matmul) const {
+    on_each_gpu([&](int gpu, std::span<const std::size_t> positions) {
+      std::vector<gpu::MatmulRanges> ranks;
+      for (std::size_t i : positions) {
+        ranks.push_back({range(0, i), range(1, i), range(2, i), range(3, i), range(4, i)});
+      }
+      const cudaStream_t stream = begin_on(gpu);
+      self.gemm_.run(matmul, ranks, self.machine_.gpu(gpu), stream);
+    });
+  }
+  /// Operand `from` becomes operand `to`, with FP8 on one side; operand `scale`, where it is not negative,
+  /// holds the factor.
+  struct Conversion {
+    int from, scale, to;
+  };
+  void convert(Conversion operands, std::int8_t policy) const {
+    on_each_gpu([&](int gpu, std::span<const std::size_t> positions) {
+      gpu::Launch launch;
+      gpu::ConvertTable table{};
+      for (std::size_t i : positions) {
+        const gpu::Range source = range(operands.from, i), destination = range(operands.to, i);
+        SC_ASSERT(!source.overlaps(destination) || (source.data == destination.data &&
+                                                    bytes_of(source.dtype) == bytes_of(destination.dtype)),
+                  "a cast overlaps its source without being in its place");
+        if (operands.scale >= 0) table.scale[launch.table.ranks] = scale_in(range(operands.scale, i));
+        launch.add(source, destination);
+      }
+      table.ranks = launch.table;
+      if (is_fp8(launch.types.destination)) {
+        table.edges = gpu::edges_of(launch.types.destination, cpu::policy_of(policy));
+      }
+      launch_convert(table, launch.types, begin_on(gpu));
+    });
+  }
+  static bool is_fp8(DType type) { return type == DType::e4m3 || type == DType::e5m2; }
+  static const float* scale_in(const gpu::Range& range) {
+    SC_ASSERT(range.dtype == DType::f32 && range.numel == 1, "a scale is one fp32 number");
+    return reinterpret_cast<const float*>(range.data);
+  }
+  void operator()(const Cast& cast) const { convert({0, -1, 1}, cast.policy); }
+  void operator()(const Quantize& quantize) const {
+    SC_ASSERT(!is_fp8(range(0, 0).dtype), "quantisation starts from f32, bf16 or f16");
+    convert({0, 1, 2}, quantize.policy);
+  }
+  void operator()(const Dequantize&) const {
+    SC_ASSERT(is_fp8(range(0, 0).dtype) && !is_fp8(range(2, 0).dtype),
+              "dequantisation goes from FP8 to floats");
+    convert({0, 1, 2}, 0);
+  }
   void operator()(const Copy&) const {
     source_to([](const gpu::Launch& launch, cudaStream_t stream) {
       if (launch.types.source == launch.types.destination) {
@@ -180,8 +233,7 @@ struct CudaBackend::Run {
       }
     });
   }
-  /// Protocol events move no byte.
-  template <class Event>
+  template <ProtocolEvent Event>
   void operator()(const Event&) const {}
 };
 

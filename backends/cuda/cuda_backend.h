@@ -1,7 +1,7 @@
 // The CUDA backend: virtual ranks folded onto the GPUs of this host. The plan's streams and events are CUDA
 // streams and events, so a wait that the plan lacks really races. Where the backend is not built, no_cuda.cpp
 // stands in. Next: machine.h (GPUs), memory.h (buffers), elementwise.h, gemm.h and collectives.h (the
-// families of ops), fold_order.h (the order of additions).
+// families of ops), backends/fold_order.h (the order of additions).
 #pragma once
 
 #include <memory>

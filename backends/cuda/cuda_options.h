@@ -1,5 +1,5 @@
 // CudaOptions: how the CUDA backend uses the machine. No choice here changes a bit of a result, except the
-// number of GPUs through the fold order of reductions (fold_order.h). Next: cuda_backend.h.
+// number of GPUs through the fold order of reductions (backends/fold_order.h). Next: cuda_backend.h.
 #pragma once
 
 #include <chrono>

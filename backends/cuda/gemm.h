@@ -1,7 +1,7 @@
-// The weight gradient on the ranks of one GPU: which of three ways computes it, and why. Small products and
-// those that cuBLASLt refuses are emulated by our own kernel, all ranks in one launch; fp32 operands take the
-// exact sum; all else is cuBLASLt's. The first two ways to multiply 16-bit operands give the same bits on
-// Hopper. Next: library_gemm.h, own_gemm.h.
+// Products on the ranks of one GPU: which of three ways computes one, and why. Small products and those that
+// cuBLASLt refuses are emulated by our own kernel, all ranks in one launch; weight gradients of fp32 take the
+// exact sum; all else is cuBLASLt's. Emulation and cuBLASLt give the same bits on Hopper. Next:
+// library_gemm.h, own_gemm.h.
 #pragma once
 
 #include <span>
@@ -20,6 +20,11 @@ struct GemmRanges {
   Range destination;  ///< rows x columns, apart from both
 };
 
+struct MatmulRanges {
+  Range a, b, scales_a, scales_b;
+  Range d;  ///< apart from the operands
+};
+
 class GemmUnit {
  public:
   explicit GemmUnit(std::int64_t emulate_below) : emulate_below_(emulate_below) {}
@@ -27,17 +32,19 @@ class GemmUnit {
   /// Enqueues the product on `stream` of `gpu`, which is current; `ranks` lie there, kRanksPerLaunch at most,
   /// and have equal types.
   void run(const Gemm& gemm, std::span<const GemmRanges> ranks, const Gpu& gpu, cudaStream_t stream);
+  /// The same. Error(bad_input) when the profile `hopper` has no rule for the op: then nobody could say what
+  /// is right.
+  void run(const Matmul& matmul, std::span<const MatmulRanges> ranks, const Gpu& gpu, cudaStream_t stream);
 
   /// A line for each shape that has been run, in order: what computed it.
   const std::vector<std::string>& algorithms() const { return algorithms_; }
 
  private:
-  struct Way {
-    bool by_library = false;
-    bool exact = false;
-  };
-  Way choose(const GemmShape& shape, const GemmTable& table);
-  std::string why_not_library(const GemmShape& shape, const GemmTable& table) const;
+  enum class Way { emulated, by_library, exactly };
+  /// `wgrad` is what the product is called in the list of algorithms, or null for a Matmul.
+  Way choose(const GemmShape& shape, const MatmulTable& table, const Gemm* wgrad);
+  std::string why_not_library(const GemmShape& shape, const MatmulTable& table) const;
+  void launch(Way way, const GemmShape& shape, const MatmulTable& table, cudaStream_t stream);
 
   std::int64_t emulate_below_;
   LibraryGemm library_;

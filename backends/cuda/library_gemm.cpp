@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <string_view>
 #include <tuple>
 
 #include "backends/cuda/check.h"
@@ -14,8 +15,8 @@ namespace {
 constexpr int kOffers = 8;  ///< algorithms to look at before a shape counts as refused
 
 auto key_of(const GemmShape& s) {
-  return std::tuple(s.device, s.tokens, s.rows, s.columns, s.types.operand, s.types.destination,
-                    s.accumulate);
+  return std::tuple(s.device, s.op.m, s.op.n, s.op.k, s.op.a, s.op.b, s.op.scales_a, s.op.scales_b,
+                    s.op.fast_accumulation, s.op.accumulate, s.types.a, s.types.b, s.types.d);
 }
 
 cudaDataType_t data_type(DType type) {
@@ -23,9 +24,33 @@ cudaDataType_t data_type(DType type) {
     case DType::f32: return CUDA_R_32F;
     case DType::bf16: return CUDA_R_16BF;
     case DType::f16: return CUDA_R_16F;
-    default: SC_ASSERT(false, "cuBLASLt takes no such operand here");
+    case DType::e4m3: return CUDA_R_8F_E4M3;
+    case DType::e5m2: return CUDA_R_8F_E5M2;
+    case DType::u8: break;
   }
+  SC_ASSERT(false, "cuBLASLt takes no such operand here");
   return CUDA_R_32F;
+}
+
+cublasLtMatmulMatrixScale_t scale_mode(ScaleKind kind) {
+  switch (kind) {
+    case ScaleKind::none:
+    case ScaleKind::tensor: return CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F;
+    case ScaleKind::outer_vector: return CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F;
+    case ScaleKind::vector128: return CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F;
+    case ScaleKind::block128x128: return CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F;
+  }
+  return CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F;
+}
+
+std::string_view name_of(ScaleKind kind) {
+  constexpr std::string_view names[] = {"none", "tensor", "outer_vector", "vector128", "block128x128"};
+  return names[static_cast<int>(kind)];
+}
+
+template <class Value>
+void set(cublasLtMatmulDesc_t operation, cublasLtMatmulDescAttributes_t attribute, const Value& value) {
+  SC_CHECK(cublasLtMatmulDescSetAttribute(operation, attribute, &value, sizeof value));
 }
 
 int configured(const cublasLtMatmulAlgo_t& algorithm, cublasLtMatmulAlgoConfigAttributes_t attribute) {
@@ -60,9 +85,16 @@ bool operator<(const GemmShape& a, const GemmShape& b) {
 }
 
 std::string describe(const GemmShape& shape) {
-  return fmt::format("GPU {}: wgrad {} x {}, {} tokens, {} -> {}, beta {}", shape.device, shape.rows,
-                     shape.columns, shape.tokens, name_of(shape.types.operand),
-                     name_of(shape.types.destination), shape.accumulate ? 1 : 0);
+  const Matmul& op = shape.op;
+  std::string text =
+      fmt::format("GPU {}: GEMM {}{} {} x {} x {}, {} x {} -> {}, beta {}", shape.device,
+                  op.a == OperandLayout::transposed ? 'T' : 'N',
+                  op.b == OperandLayout::transposed ? 'T' : 'N', op.m, op.n, op.k, name_of(shape.types.a),
+                  name_of(shape.types.b), name_of(shape.types.d), op.accumulate ? 1 : 0);
+  if (op.scales_a != ScaleKind::none) {
+    text += fmt::format(", scales {} x {}", name_of(op.scales_a), name_of(op.scales_b));
+  }
+  return text + (op.fast_accumulation ? ", fast accumulation" : "");
 }
 
 std::string describe(const GemmAlgorithm& algorithm) {
@@ -88,20 +120,32 @@ LibraryGemm::Layout LibraryGemm::layout(DType type, long long rows, long long co
   return Layout(made);
 }
 
-const LibraryGemm::Prepared& LibraryGemm::prepared(const GemmShape& shape) {
+void LibraryGemm::point_at_scales(const Matmul& op, const Prepared& call, const MatmulTable& table, int i) {
+  if (op.scales_a == ScaleKind::none) return;
+  set(call.operation.get(), CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, table.scales_a[i]);
+  set(call.operation.get(), CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, table.scales_b[i]);
+}
+
+const LibraryGemm::Prepared& LibraryGemm::prepared(const GemmShape& shape, const MatmulTable& table) {
   const auto found = prepared_.find(shape);
   if (found != prepared_.end()) return found->second;
+  const Matmul& op = shape.op;
   Prepared call;
   cublasLtMatmulDesc_t operation = nullptr;
   SC_CHECK(cublasLtMatmulDescCreate(&operation, CUBLAS_COMPUTE_32F, CUDA_R_32F));
   call.operation.reset(operation);
-  const cublasOperation_t plain = CUBLAS_OP_N, transposed = CUBLAS_OP_T;
-  SC_CHECK(cublasLtMatmulDescSetAttribute(operation, CUBLASLT_MATMUL_DESC_TRANSA, &plain, sizeof plain));
-  SC_CHECK(
-      cublasLtMatmulDescSetAttribute(operation, CUBLASLT_MATMUL_DESC_TRANSB, &transposed, sizeof transposed));
-  call.x = layout(shape.types.operand, shape.columns, shape.tokens);
-  call.dy = layout(shape.types.operand, shape.rows, shape.tokens);
-  call.destination = layout(shape.types.destination, shape.columns, shape.rows);
+  const bool a_by_k = op.a == OperandLayout::transposed, b_by_k = op.b == OperandLayout::plain;
+  set(operation, CUBLASLT_MATMUL_DESC_TRANSA, a_by_k ? CUBLAS_OP_T : CUBLAS_OP_N);
+  set(operation, CUBLASLT_MATMUL_DESC_TRANSB, b_by_k ? CUBLAS_OP_N : CUBLAS_OP_T);
+  if (op.scales_a != ScaleKind::none) {
+    set(operation, CUBLASLT_MATMUL_DESC_FAST_ACCUM, static_cast<std::int8_t>(op.fast_accumulation));
+    set(operation, CUBLASLT_MATMUL_DESC_A_SCALE_MODE, static_cast<std::int32_t>(scale_mode(op.scales_a)));
+    set(operation, CUBLASLT_MATMUL_DESC_B_SCALE_MODE, static_cast<std::int32_t>(scale_mode(op.scales_b)));
+    point_at_scales(op, call, table, 0);
+  }
+  call.a = a_by_k ? layout(shape.types.a, op.k, op.m) : layout(shape.types.a, op.m, op.k);
+  call.b = b_by_k ? layout(shape.types.b, op.k, op.n) : layout(shape.types.b, op.n, op.k);
+  call.d = layout(shape.types.d, op.m, op.n);
   choose(shape, call);
   return prepared_.emplace(shape, std::move(call)).first->second;
 }
@@ -125,9 +169,10 @@ void LibraryGemm::choose(const GemmShape& shape, Prepared& call) {
   std::array<cublasLtMatmulHeuristicResult_t, kOffers> offers{};
   int count = 0;
   const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
-      library_on(shape.device), call.operation.get(), call.x.get(), call.dy.get(), call.destination.get(),
-      call.destination.get(), preference.get(), kOffers, offers.data(), &count);
-  if (status == CUBLAS_STATUS_NOT_SUPPORTED) return;
+      library_on(shape.device), call.operation.get(), call.a.get(), call.b.get(), call.d.get(), call.d.get(),
+      preference.get(), kOffers, offers.data(), &count);
+  // Both mean that this chip or library has no such product.
+  if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE) return;
   check(status, "cublasLtMatmulAlgoGetHeuristic");
   for (int i = 0; i < count; ++i) {
     const cublasLtMatmulHeuristicResult_t& offer = offers[static_cast<std::size_t>(i)];
@@ -140,19 +185,19 @@ void LibraryGemm::choose(const GemmShape& shape, Prepared& call) {
   }
 }
 
-std::optional<GemmAlgorithm> LibraryGemm::algorithm_for(const GemmShape& shape) {
-  return prepared(shape).chosen;
+std::optional<GemmAlgorithm> LibraryGemm::algorithm_for(const GemmShape& shape, const MatmulTable& table) {
+  return prepared(shape, table).chosen;
 }
 
-void LibraryGemm::launch(const GemmShape& shape, const GemmTable& table, cudaStream_t stream) {
-  const Prepared& call = prepared(shape);
+void LibraryGemm::launch(const GemmShape& shape, const MatmulTable& table, cudaStream_t stream) {
+  const Prepared& call = prepared(shape, table);
   SC_ASSERT(call.chosen.has_value(), "ask algorithm_for first");
-  const float alpha = 1.0f, beta = shape.accumulate ? 1.0f : 0.0f;
+  const float alpha = table.op.alpha, beta = table.op.accumulate ? 1.0f : 0.0f;
   for (int i = 0; i < table.ranks; ++i) {
-    SC_CHECK(cublasLtMatmul(library_on(shape.device), call.operation.get(), &alpha, table.x[i], call.x.get(),
-                            table.dy[i], call.dy.get(), &beta, table.destination[i], call.destination.get(),
-                            table.destination[i], call.destination.get(), &call.algorithm, nullptr, 0,
-                            stream));
+    point_at_scales(table.op, call, table, i);
+    SC_CHECK(cublasLtMatmul(library_on(shape.device), call.operation.get(), &alpha, table.a[i], call.a.get(),
+                            table.b[i], call.b.get(), &beta, table.d[i], call.d.get(), table.d[i],
+                            call.d.get(), &call.algorithm, nullptr, 0, stream));
   }
 }
 

@@ -1,6 +1,6 @@
-// Weight gradients by cuBLASLt, one call a rank. No workspace and no reduction scheme, so that K is never
-// split: then the profile `hopper` says what the bits are (tensor-core 1). Algorithms are chosen once a shape
-// and recorded.
+// Products by cuBLASLt, one call a rank. No workspace and no reduction scheme, so that K is never split: then
+// the profile `hopper` says what the bits are (tensor-core 1). Algorithms are chosen once a shape and
+// recorded.
 #pragma once
 
 #include <cublasLt.h>
@@ -10,22 +10,20 @@
 #include <optional>
 #include <string>
 #include <type_traits>
-#include <vector>
 
 #include "backends/cuda/own_gemm.h"
 
 namespace shardcheck::gpu {
 
-/// All that cuBLASLt's choice depends on here; addresses are multiples of 16.
+/// All that cuBLASLt's choice depends on here; addresses are multiples of 16. Alpha takes no part in it.
 struct GemmShape {
   int device;
-  long long tokens, rows, columns;
-  GemmTypes types;
-  bool accumulate;
+  Matmul op;
+  MatmulTypes types;
 };
 bool operator<(const GemmShape& a, const GemmShape& b);
 
-/// "wgrad 4096 x 4096, 8192 tokens, bf16 -> f32, beta 1".
+/// "GPU 0: GEMM TN 256 x 128 x 512, e4m3 x e4m3 -> bf16, beta 0, scales vector128 x block128x128".
 std::string describe(const GemmShape& shape);
 
 /// What cuBLASLt chose.
@@ -37,11 +35,11 @@ std::string describe(const GemmAlgorithm& algorithm);
 class LibraryGemm {
  public:
   /// The algorithm for the shape, or nothing when cuBLASLt offers none that leaves K whole. The current
-  /// device must be shape.device.
-  std::optional<GemmAlgorithm> algorithm_for(const GemmShape& shape);
+  /// device must be shape.device. `table` lends the addresses of scales.
+  std::optional<GemmAlgorithm> algorithm_for(const GemmShape& shape, const MatmulTable& table);
 
   /// Enqueues the product of every rank of the table. Requires an algorithm for the shape.
-  void launch(const GemmShape& shape, const GemmTable& table, cudaStream_t stream);
+  void launch(const GemmShape& shape, const MatmulTable& table, cudaStream_t stream);
 
  private:
   template <class Handle, cublasStatus_t (*destroy)(Handle)>
@@ -55,19 +53,20 @@ class LibraryGemm {
   using Layout = Owned<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy>;
   using Preference = Owned<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy>;
 
-  /// A call but for its addresses. D^T (columns x rows, column-major) = x^T dy: A = x as it lies, B = dy
-  /// transposed.
+  /// A call but for its addresses.
   struct Prepared {
     Operation operation;
-    Layout x, dy, destination;
+    Layout a, b, d;
     cublasLtMatmulAlgo_t algorithm{};
     std::optional<GemmAlgorithm> chosen;
   };
 
   cublasLtHandle_t library_on(int device);
-  const Prepared& prepared(const GemmShape& shape);
+  const Prepared& prepared(const GemmShape& shape, const MatmulTable& table);
   void choose(const GemmShape& shape, Prepared& call);
   static Layout layout(DType type, long long rows, long long columns);
+  /// The scales of the i-th rank, where the op has any.
+  static void point_at_scales(const Matmul& op, const Prepared& call, const MatmulTable& table, int i);
 
   std::map<int, Library> libraries_;
   std::map<GemmShape, Prepared> prepared_;

@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "backends/cuda/fold_order.h"
 #include "backends/cuda/machine.h"
+#include "backends/fold_order.h"
 #include "core/plan/plan.h"
 
 namespace shardcheck::gpu {

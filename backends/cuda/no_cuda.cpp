@@ -1,4 +1,5 @@
 // The absence of the CUDA backend. SHARDCHECK_NO_CUDA_REASON comes from CMakeLists.txt beside this file.
+#include "backends/cuda/cast_sweep.h"
 #include "backends/cuda/cuda_backend.h"
 #include "backends/cuda/doctor.h"
 #include "core/error.h"
@@ -14,6 +15,10 @@ std::unique_ptr<Backend> make_cuda_backend(const BackendOptions&) {
 }
 
 std::unique_ptr<Backend> make_cuda_backend(const CudaOptions&) {
+  throw Error(ErrorKind::machine_cannot, "cuda: " + cuda_missing());
+}
+
+CastSweep sweep_fp32_casts(DType, std::int8_t) {
   throw Error(ErrorKind::machine_cannot, "cuda: " + cuda_missing());
 }
 

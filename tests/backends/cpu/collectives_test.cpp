@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "backends/cpu/cpu_backend.h"
 #include "tests/backends/rig.h"
 
 namespace shardcheck::test {
@@ -106,6 +107,55 @@ TEST(Collectives, MatchExactSumsInAscendingOrderWhereverTheOutputLies) {
             for (const auto& ranks : lists)
               check({{collective, reduction, group}, type, place, ranks}, random);
           }
+        }
+      }
+    }
+  }
+}
+
+/// Reductions of a backend that stands for `gpus` GPUs: the addends of each GPU first.
+TEST(Collectives, FollowTheFoldOfGpus) {
+  std::mt19937_64 random(11);
+  const std::vector<Rank> ranks = {Rank{3}, Rank{0}, Rank{5}, Rank{1}, Rank{4}, Rank{2}};
+  for (DType type : kFloats) {
+    for (Reduction reduction : {Reduction::sum, Reduction::average}) {
+      for (std::int32_t gpus : {1, 2, 3, 6, 8}) {
+        const Fold fold{6, gpus};
+        Plan plan;
+        plan.ranks = 6;
+        PlanBuilder build(plan);
+        const View view = build.whole(build.buffer("b", BufferRole::inputs, type, kPart));
+        build.op(Communicate{Collective::all_reduce, reduction, 6}, {}, Stream::reduce, ranks)
+            .on(view)
+            .on(view);
+        const auto backend = make_cpu_backend(kIdeal, gpus);
+        EXPECT_EQ(backend->info().fold, gpus);
+        const auto size = static_cast<std::size_t>(bytes_of(type));
+        std::vector<Codes> addends;
+        for (Rank rank : ranks) {
+          addends.push_back(random_codes(type, kPart, random, random_number));
+          std::vector<std::byte> bytes(kPart * size);
+          for (std::size_t i = 0; i < kPart; ++i) std::memcpy(&bytes[i * size], &addends.back()[i], size);
+          backend->write(plan, rank, view, bytes);
+        }
+        backend->execute(plan, OpIndex{0}, OpIndex{1});
+        std::vector<std::byte> found(kPart * size);
+        backend->read(plan, Rank{4}, view, found);
+        const double factor = value_of(type, rounded(type, 1.0 / 6));
+        for (std::size_t i = 0; i < kPart; ++i) {
+          std::vector<std::uint32_t> terms;
+          for (const Codes& codes : addends) {
+            const double value = value_of(type, codes[i]);
+            terms.push_back(reduction == Reduction::sum ? codes[i] : rounded(type, value * factor));
+          }
+          const auto add = [&](std::uint32_t a, std::uint32_t b) {
+            const double both[] = {value_of(type, a), value_of(type, b)};
+            return rounded_sum(type, both);
+          };
+          const auto right = folded_sum<std::uint32_t>(fold, ranks, terms, add);
+          std::uint32_t code = 0;
+          std::memcpy(&code, &found[i * size], size);
+          ASSERT_TRUE(same(type, code, right)) << name_of(type) << ", " << gpus << " GPUs, element " << i;
         }
       }
     }

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "backends/cpu/rounded.h"
-#include "backends/cuda/fold_order.h"
+#include "backends/fold_order.h"
 #include "tests/backends/cuda/twins.h"
 
 namespace shardcheck {

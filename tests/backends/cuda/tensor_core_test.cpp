@@ -21,17 +21,18 @@ std::vector<std::uint16_t> codes_of(const std::vector<std::byte>& bytes) {
 /// One output, as the kernel walks K.
 template <class E>
 float product_of(const std::vector<std::uint16_t>& dy, const std::vector<std::uint16_t>& x) {
+  using Rule = gpu::Step<E, E>;
   float sum = 0.0f;
-  for (std::size_t token = 0; token < x.size(); token += gpu::kStepProducts) {
-    int products[gpu::kStepProducts], exponents[gpu::kStepProducts];
-    for (std::size_t k = 0; k < gpu::kStepProducts; ++k) {
+  for (std::size_t token = 0; token < x.size(); token += Rule::kProducts) {
+    int products[Rule::kProducts], exponents[Rule::kProducts];
+    for (std::size_t k = 0; k < Rule::kProducts; ++k) {
       const bool exists = token + k < x.size();
       const gpu::Operand a = gpu::operand_of<E>(exists ? dy[token + k] : std::uint16_t{0});
       const gpu::Operand b = gpu::operand_of<E>(exists ? x[token + k] : std::uint16_t{0});
       products[k] = a.significand * b.significand;
       exponents[k] = a.exponent + b.exponent;
     }
-    sum = gpu::tensor_core_step<E>(sum, products, exponents);
+    sum = gpu::tensor_core_step<Rule>(sum, products, exponents);
   }
   return sum;
 }
@@ -78,6 +79,69 @@ TEST(TensorCore, LargestProductsDoNotOverflow) {
       }
     }
   }
+}
+
+/// One output of FP8 operands with one running accumulator, as the kernel walks K.
+template <class A, class B>
+float fp8_product_of(const std::vector<std::uint8_t>& a, const std::vector<std::uint8_t>& b) {
+  using Rule = gpu::Step<A, B>;
+  float sum = 0.0f;
+  for (std::size_t first = 0; first < a.size(); first += Rule::kProducts) {
+    int products[Rule::kProducts], exponents[Rule::kProducts];
+    for (std::size_t i = 0; i < Rule::kProducts; ++i) {
+      const bool exists = first + i < a.size();
+      const gpu::Operand x = gpu::operand_of<A>(exists ? a[first + i] : std::uint8_t{0});
+      const gpu::Operand y = gpu::operand_of<B>(exists ? b[first + i] : std::uint8_t{0});
+      products[i] = x.significand * y.significand;
+      exponents[i] = x.exponent + y.exponent;
+    }
+    sum = gpu::tensor_core_step<Rule>(sum, products, exponents);
+  }
+  return sum;
+}
+
+/// Any codes, NaN and infinity among them in one case of four; `largest` bounds the magnitude codes
+/// otherwise.
+template <class A, class B>
+void compare_fp8(FormatId format_a, FormatId format_b) {
+  RandomNumbers random(static_cast<std::uint64_t>(format_a) * 16 + static_cast<std::uint64_t>(format_b));
+  for (int i = 0; i < 6000; ++i) {
+    const auto k = static_cast<std::size_t>(1 + random.below(140));
+    std::vector<std::uint8_t> a(k), b(k);
+    const auto draw = [&](const Format& format) {
+      const auto limit = i % 4 == 0 ? 0x80u : i % 4 == 1 ? 0x10u : format.max_code + 1;
+      return static_cast<std::uint8_t>(random.below(limit) | random.below(2) << 7);
+    };
+    for (auto& code : a) code = draw(format_of(format_a));
+    for (auto& code : b) code = draw(format_of(format_b));
+    const float one = 1.0f;
+    const auto length = static_cast<std::int64_t>(k);
+    const GemmProblem problem{.m = 1,
+                              .n = 1,
+                              .k = length,
+                              .a = {format_a, std::as_bytes(std::span(a)), length, 1},
+                              .b = {format_b, std::as_bytes(std::span(b)), length, 1},
+                              .scale_mode_a = ScaleMode::tensor,
+                              .scale_mode_b = ScaleMode::tensor,
+                              .scales_a = std::span(&one, 1),
+                              .scales_b = std::span(&one, 1),
+                              .alpha = 1.0f,
+                              .beta = GemmBeta::zero,
+                              .output = DType::f32,
+                              .fast_accumulation = FastAccumulation::on,
+                              .split_k = 1};
+    float expected = 0;
+    gemm(kHopper, problem, {}, std::as_writable_bytes(std::span(&expected, 1)));
+    const float found = fp8_product_of<A, B>(a, b);
+    ASSERT_EQ(std::bit_cast<std::uint32_t>(found), std::bit_cast<std::uint32_t>(expected))
+        << "K " << k << ", case " << i << ": " << found << ", expected " << expected;
+  }
+}
+
+TEST(TensorCore, Fp8IsTheProfile) {
+  compare_fp8<gpu::E4m3, gpu::E4m3>(FormatId::e4m3, FormatId::e4m3);
+  compare_fp8<gpu::E4m3, gpu::E5m2>(FormatId::e4m3, FormatId::e5m2);
+  compare_fp8<gpu::E5m2, gpu::E4m3>(FormatId::e5m2, FormatId::e4m3);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "backends/cuda/fold_order.h"
+#include "backends/fold_order.h"
 
 #include <gtest/gtest.h>
 

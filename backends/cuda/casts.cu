@@ -1,0 +1,52 @@
+#include <algorithm>
+
+#include "backends/cuda/casts.cuh"
+#include "backends/cuda/casts.h"
+#include "backends/cuda/check.h"
+#include "backends/cuda/with_element.cuh"
+
+namespace shardcheck::gpu {
+namespace {
+
+template <class S, class D>
+void launch(const ConvertTable& table, cudaStream_t stream) {
+  // Enough bytes in flight on the side that is read: four loads of 16 bytes a thread.
+  constexpr int kCount = sizeof(typename S::Stored) == 4 ? 8 : 16;
+  constexpr int kPacks = 64 / (kCount * static_cast<int>(sizeof(typename S::Stored)));
+  const RankTable& ranks = table.ranks;
+  const long long numel = *std::max_element(ranks.numel, ranks.numel + ranks.ranks);
+  if (numel == 0) return;
+  const dim3 grid(blocks_of_convert(numel, kCount * kPacks), static_cast<unsigned>(ranks.ranks));
+  convert<S, D, kCount, kPacks><<<grid, kConvertThreads, 0, stream>>>(table);
+  check(cudaGetLastError(), "launch of a conversion");
+}
+
+/// As with_element, for FP8.
+template <class Visit>
+void with_fp8(DType type, Visit visit) {
+  if (type == DType::e4m3) return visit(E4m3{});
+  SC_ASSERT(type == DType::e5m2, "a conversion has FP8 on neither side");
+  visit(E5m2{});
+}
+
+bool is_fp8(DType type) {
+  return type == DType::e4m3 || type == DType::e5m2;
+}
+
+}  // namespace
+
+void launch_convert(const ConvertTable& table, Types types, cudaStream_t stream) {
+  if (table.ranks.ranks == 0) return;
+  if (!is_fp8(types.destination)) {
+    return with_fp8(types.source, [&](auto s) {
+      with_element(types.destination, [&](auto d) { launch<decltype(s), decltype(d)>(table, stream); });
+    });
+  }
+  with_fp8(types.destination, [&](auto d) {
+    const auto launch_from = [&](auto s) { launch<decltype(s), decltype(d)>(table, stream); };
+    if (is_fp8(types.source)) return with_fp8(types.source, launch_from);
+    with_element(types.source, launch_from);
+  });
+}
+
+}  // namespace shardcheck::gpu
