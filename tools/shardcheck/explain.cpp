@@ -84,9 +84,7 @@ ExitStatus explain_verb(Session& session, const Arguments& arguments) {
     return ExitStatus::held;
   }
   session.out << diagnosis_text(terminal, diagnose(scenario, findings.front(), *backend), scenario);
-  std::vector<std::string> also;
-  for (std::size_t i = 1; i < findings.size(); ++i) also.push_back(headline(findings[i]));
-  session.out << listed(terminal, "also", also)
+  session.out << also_text(terminal, std::span(findings).subspan(1))
               << labelled(terminal, "reproduce", reproduce_text(file, choice));
   return ExitStatus::broken;
 }

@@ -1,9 +1,10 @@
 #include "tools/shardcheck/report.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <fmt/ranges.h>
+
 
 #include "core/contract/clauses.h"
 #include "sim/scenario/json.h"
@@ -119,13 +120,30 @@ std::string finding_text(const Terminal& terminal, const Finding& finding) {
   return text + labelled_lines(terminal, "history", numbered(finding.history));
 }
 
+std::string also_text(const Terminal& terminal, std::span<const Finding> others) {
+  std::vector<std::string> kinds, lines;
+  std::vector<std::int64_t> times;
+  for (const Finding& finding : others) {
+    const auto known = std::find(kinds.begin(), kinds.end(), headline(finding));
+    if (known != kinds.end()) {
+      ++times[static_cast<std::size_t>(known - kinds.begin())];
+      continue;
+    }
+    kinds.push_back(headline(finding));
+    lines.push_back(fmt::format("{} ({}", headline(finding), place_of(finding)));
+    times.push_back(0);
+  }
+  std::string text;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const std::string more = times[i] == 0 ? ")" : fmt::format("; and in {} more)", counted(times[i], "place"));
+    text += labelled(terminal, i == 0 ? "also" : "", lines[i] + more);
+  }
+  return text;
+}
+
 std::string findings_text(const Terminal& terminal, std::span<const Finding> findings) {
   if (findings.empty()) return "";
-  std::string text = finding_text(terminal, findings.front());
-  for (std::size_t i = 1; i < findings.size(); ++i)
-    text += labelled(terminal, i == 1 ? "also" : "",
-                     fmt::format("{} ({})", headline(findings[i]), place_of(findings[i])));
-  return text;
+  return finding_text(terminal, findings.front()) + also_text(terminal, findings.subspan(1));
 }
 
 std::string failure_text(const Terminal& terminal, const PropertyResult& result) {

@@ -21,7 +21,10 @@ std::string labelled(const Terminal& terminal, std::string_view label, std::stri
 /// The finding with its evidence: clause, what happened, where, values, provenance, history.
 std::string finding_text(const Terminal& terminal, const Finding& finding);
 
-/// The first finding in full and a line for each of the others.
+/// A line for each kind of breach among `others`: the sentence, its first place, and in how many more it happened.
+std::string also_text(const Terminal& terminal, std::span<const Finding> others);
+
+/// The first finding in full and a line for each kind of the others.
 std::string findings_text(const Terminal& terminal, std::span<const Finding> findings);
 
 /// A property's failure: its findings, the scenario in one paragraph, how it was shrunk, the command that
