@@ -17,8 +17,8 @@ struct BackendInfo {
   std::string name;     ///< "cpu", "cuda", "faulty(cpu, truncate)"
   std::string device;   ///< one line about the machine
   std::string profile;  ///< arithmetic of its GEMMs: "ideal", "hopper", or "unknown"
-  std::int32_t fold =
-      1;  ///< parts that ranks are folded onto; it decides the order of a reduction's additions
+  /// Parts that the ranks are folded onto: it decides the order in which reductions add.
+  std::int32_t fold = 1;
 };
 
 class Backend {

@@ -43,10 +43,11 @@ struct ShadowDifference {
 struct ShadowReport {
   std::vector<ShadowDifference> differences;  ///< in the order of the plan
   std::int64_t ops_compared = 0, elements_compared = 0;
-  std::int64_t ops_bounded = 0;  ///< of those, compared within a bound and not bit for bit
-  std::int64_t resyncs = 0;      ///< views that were given the reference's bytes
-  double budget_used = 0;        ///< largest share of a bound that held
-  OpIndex budget_op{-1};         ///< where that was
+  std::int64_t ops_bounded = 0;   ///< of those, compared within a bound and not bit for bit
+  std::int64_t ops_unjudged = 0;  ///< not compared: of an arithmetic that nobody declares and no bound covers
+  std::int64_t resyncs = 0;       ///< views that were given the reference's bytes
+  double budget_used = 0;         ///< largest share of a bound that held
+  OpIndex budget_op{-1};          ///< where that was
 };
 
 class Shadow : public Backend {

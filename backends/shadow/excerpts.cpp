@@ -27,7 +27,18 @@ struct ExcerptsOf {
     add(std::move(name), {operand, position}, {index, 1, 1});
   }
 
+  void add_scaled() const {
+    add("source", 0, element);
+    add("scale", 1, 0);
+  }
+
   void operator()(const Copy&) const { add("source", 0, element); }
+  void operator()(const Cast&) const { add("source", 0, element); }
+  void operator()(const Quantize&) const { add_scaled(); }
+  void operator()(const Dequantize&) const { add_scaled(); }
+  void operator()(const Matmul& matmul) const {
+    if (matmul.accumulate) add("added to", 4, element);
+  }
   void operator()(const Add&) const {
     add("addend", 0, element);
     add("added to", 1, element);

@@ -40,17 +40,13 @@ bool Operands::is_overwritten(const Plan& plan, const Op& op) {
   return any;
 }
 
-void Operands::look_at(const Plan& plan, const Op& op) {
+void Operands::keep(const Plan& plan, const Op& op, std::int64_t most) {
   plan_ = &plan;
   op_ = &op;
-  too_large_ = false;
   kept_.clear();
-}
-
-void Operands::keep(const Plan& plan, const Op& op, std::int64_t most) {
-  look_at(plan, op);
   std::size_t size = 0;
   each_overwritten(plan, op, [&](OperandAt at, View view) {
+    if (!reference_.holds(plan, plan.ranks_of(op)[at.position])) return;
     kept_.push_back({at, size, bytes_in(plan, view)});
     size += kept_.back().size;
   });
@@ -87,8 +83,9 @@ std::optional<std::vector<std::byte>> Operands::bytes(OperandAt at) {
 
 std::vector<Sighting> Operands::elements(OperandAt at, Elements which) {
   const Kept* kept = find(at);
+  const Rank rank = plan_->ranks_of(*op_)[at.position];
   std::vector<Sighting> seen;
-  if (kept != nullptr && too_large_) return seen;
+  if ((kept != nullptr && too_large_) || !reference_.holds(*plan_, rank)) return seen;
   std::vector<std::byte> code(static_cast<std::size_t>(bytes_of(type(at))));
   for (std::int64_t n = 0; n < which.count; ++n) {
     const std::int64_t index = which.first + n * which.stride;
@@ -96,7 +93,7 @@ std::vector<Sighting> Operands::elements(OperandAt at, Elements which) {
       seen.push_back(sighting_at(type(at), std::span(bytes_).subspan(kept->begin, kept->size), index));
     } else {
       const View all = view(at);
-      reference_.read(*plan_, plan_->ranks_of(*op_)[at.position], {all.buffer, all.offset + index, 1}, code);
+      reference_.read(*plan_, rank, {all.buffer, all.offset + index, 1}, code);
       seen.push_back(sighting_at(type(at), code, 0));
     }
   }

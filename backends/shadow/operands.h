@@ -25,12 +25,11 @@ class Operands {
 
   /// Call before the op runs. Overwritten operands are kept up to `most` bytes together, else none is.
   void keep(const Plan& plan, const Op& op, std::int64_t most);
-  /// Instead of keep, for an op that overwrites nothing that it reads.
-  void look_at(const Plan& plan, const Op& op);
 
   /// The bytes of an operand; nothing when it was too large to keep.
   std::optional<std::vector<std::byte>> bytes(OperandAt at);
-  /// Elements first, first + stride, ... of it, `count` of them; empty when it was too large to keep.
+  /// Elements first, first + stride, ... of it, `count` of them; empty when it was too large to keep
+  /// or another process has it.
   struct Elements {
     std::int64_t first, count, stride;
   };

@@ -1,6 +1,7 @@
 // shadow(reference, candidate): a backend made of two. Both execute every op, and what each op wrote is
 // compared by its class (yardstick.h): the first op that differs is the bug, whichever element of whichever
-// gradient shows it in the end. Inputs are written to both; what is read is the candidate's.
+// gradient shows it in the end. Inputs are written to both; what is read is the candidate's. In a job of
+// several processes both must hold the same ranks, and each process compares its own.
 //
 // To compare is to read, and a read waits for all that was enqueued: a shadowed run serialises the plan's
 // streams, so it shows wrong numbers and never a race. A backend that is right under the shadow and wrong

@@ -31,6 +31,9 @@ struct YardstickOf {
   Yardstick operator()(const Gemm& gemm) const {
     return gemm.tokens == 0 || have_one_profile(sides) ? Yardstick::bits : Yardstick::bounds;
   }
+  Yardstick operator()(const Matmul&) const {
+    return have_one_profile(sides) ? Yardstick::bits : Yardstick::unjudged;
+  }
   Yardstick operator()(const Communicate& communicate) const {
     if (communicate.collective == Collective::all_gather) return Yardstick::bits;
     const auto size = static_cast<std::size_t>(communicate.group);
