@@ -54,8 +54,15 @@ std::unique_ptr<Backend> make_shadow(const std::string& pair, const BackendOptio
                                            "\"shadow:REFERENCE,CANDIDATE\"",
                                            pair));
   }
-  ShadowPair both{make_backend(pair.substr(0, comma), options),
-                  make_backend(pair.substr(comma + 1), options)};
+  // The CPU adds in the order of the GPUs that the other side has.
+  const std::string reference = pair.substr(0, comma), candidate = pair.substr(comma + 1);
+  BackendOptions folded = options;
+  ShadowPair both;
+  if (reference != "cpu") both.reference = make_backend(reference, options);
+  if (both.reference) folded.gpus = both.reference->info().fold;
+  both.candidate = make_backend(candidate, folded);
+  folded.gpus = both.candidate->info().fold;
+  if (!both.reference) both.reference = make_backend(reference, folded);
   return make_shadow_backend(std::move(both), {.after = AfterDifference::stop});
 }
 
@@ -74,7 +81,7 @@ std::vector<BackendEntry> list_backends() {
 }
 
 std::unique_ptr<Backend> make_backend(const std::string& spec, const BackendOptions& options) {
-  if (spec == "cpu") return make_cpu_backend(profile_of(options));
+  if (spec == "cpu") return make_cpu_backend(profile_of(options), options.gpus);
   if (spec == "cuda") return make_cuda_backend(options);
   if (spec.starts_with(kFaultyPrefix)) {
     const NumericFault& fault = fault_named(std::string_view(spec).substr(kFaultyPrefix.size()));

@@ -202,4 +202,11 @@ std::vector<Finding> compare_backends(const Scenario& scenario, Poison poison, S
   return findings;
 }
 
+std::vector<Finding> ask(const Property& property, Backend& backend, const Scenario& scenario) {
+  auto* shadow = dynamic_cast<Shadow*>(&backend);
+  if (shadow == nullptr) return property.check(backend, scenario);
+  std::vector<Finding> findings = property.check(shadow->candidate(), scenario);
+  return findings.empty() ? compare_backends(scenario, Poison::quiet_nan, *shadow) : findings;
+}
+
 }  // namespace shardcheck

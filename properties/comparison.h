@@ -10,6 +10,7 @@
 
 #include "core/contract/finding.h"
 #include "core/shadow.h"
+#include "properties/property.h"
 #include "sim/scenario/scenario.h"
 
 namespace shardcheck {
@@ -44,5 +45,9 @@ std::vector<Finding> compare_finished(const Scenario& scenario, Poison poison, c
 /// finding comes first. Where the sides do not compute alike, compare_op_by_op alone. Finished gradients that
 /// differ although no op does under the shadow are a finding too: the shadow serialises streams.
 std::vector<Finding> compare_backends(const Scenario& scenario, Poison poison, Shadow& shadow);
+
+/// What the property finds. On a shadow: what it finds on the candidate and, where that is nothing, whether
+/// both sides agree.
+std::vector<Finding> ask(const Property& property, Backend& backend, const Scenario& scenario);
 
 }  // namespace shardcheck

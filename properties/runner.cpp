@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/integers.h"
 #include "core/numerics/philox.h"
+#include "properties/comparison.h"
 #include "properties/generate/family.h"
 #include "properties/generate/random_scenario.h"
 #include "properties/generate/rapid.h"
@@ -43,7 +44,7 @@ std::uint64_t seed_of(const RunOptions& options, const Property& property, std::
 
 std::vector<Finding> findings_of(const Property& property, const RunOptions& options, Backend& backend,
                                  const Scenario& scenario) {
-  std::vector<Finding> findings = property.check(backend, scenario);
+  std::vector<Finding> findings = ask(property, backend, scenario);
   if (!options.clause.empty())
     std::erase_if(findings, [&](const Finding& finding) { return finding.clause != options.clause; });
   return findings;

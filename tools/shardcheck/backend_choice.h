@@ -1,4 +1,5 @@
-// BackendChoice: the flags --backend and --profile, which most verbs have, and the machine that they mean.
+// BackendChoice: the flags --backend, --against and --profile, which most verbs have, and the machine that
+// they mean.
 #pragma once
 
 #include <functional>
@@ -12,7 +13,12 @@ namespace shardcheck {
 
 struct BackendChoice {
   std::string backend = "cpu";
-  std::string profile = "ideal";  ///< exact data agree under every profile; see `shardcheck doctor`
+  std::string against;  ///< a second one, whose bits must agree; empty: none
+  std::string
+      profile;  ///< empty: that of the GPU where one takes part, else "ideal" (exact data agree under each)
+
+  std::string spec() const;  ///< for the registry
+  std::string arithmetic() const;
 };
 
 void add_flags(Options& options, BackendChoice& choice);

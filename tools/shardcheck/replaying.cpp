@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "properties/comparison.h"
 #include "tools/shardcheck/wording.h"
 
 namespace shardcheck {
@@ -20,7 +21,7 @@ std::vector<Finding> findings_of(std::span<const Property* const> properties, co
                                  Backend& backend) {
   std::vector<Finding> all;
   for (const Property* property : properties) {
-    for (Finding& finding : property->check(backend, scenario)) {
+    for (Finding& finding : ask(*property, backend, scenario)) {
       const bool is_known =
           std::ranges::any_of(all, [&](const auto& f) { return is_same_breach(f, finding); });
       if (!is_known) all.push_back(std::move(finding));
