@@ -144,7 +144,7 @@ TEST(ShadowBackend, ExplainsTheElementByItsOperands) {
             "  why                          none\n"
             "  where                        rank 0, b0[0]\n"
             "  cpu                          21 (0x41a80000)\n"
-            "  faulty(cpu, skip-last-rank)  5 (0x40a00000), 15728640 ulps apart\n"
+            "  faulty(cpu, skip-last-rank)  5 (0x40a00000), 17301504 ulps apart\n"
             "  differ                       9 of 9 elements written\n"
             "  rank 0                       1 (0x3f800000)\n"
             "  rank 1                       4 (0x40800000)\n"

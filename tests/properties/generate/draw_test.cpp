@@ -28,7 +28,7 @@ TEST(Draw, BelowCoversItsRangeEvenly) {
   EXPECT_EQ(seen.begin()->first, 0);
   EXPECT_EQ(seen.rbegin()->first, 6);
   // 1000 each, with a standard deviation of sqrt(7000 * 1/7 * 6/7) < 30: five of them.
-  for (const auto& [value, times] : seen) EXPECT_LE(std::llabs(times - 1000), 150) << value;  // five standard deviations of 30
+  for (const auto& [value, times] : seen) EXPECT_LE(std::llabs(times - 1000), 150) << value;
 }
 
 TEST(Draw, PicksByWeight) {
