@@ -1,0 +1,133 @@
+// The sequences of wgrad 3.4 (sharded strategies): a lease of undefined bytes for each backward, reduced in
+// every microbatch, accumulated onto a shard that is zeroed once a step.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/sim/story.h"
+
+namespace shardcheck::tests {
+namespace {
+
+constexpr Strategy kSharded[] = {Strategy::fsdp_optim_grads, Strategy::fsdp_optim_grads_params};
+
+TEST(LeaseOwner, EveryMicrobatchOpensReducesAccumulatesAndCloses) {
+  for (Strategy strategy : kSharded) {
+    Scenario s = base(strategy);
+    s.overlap = false;
+    const std::string microbatch = "| open acquire write0 flag dummy drop scale RS acc+ close ";
+    const Planned planned = plan_of(s);
+    for (int step : {0, 1}) EXPECT_EQ(story(planned, step), "[ zero " + microbatch + microbatch + "finish sgd ]");
+  }
+}
+
+TEST(LeaseOwner, WithOverlapTheReductionHasItsOwnStreamAndIsDrainedEachBackward) {
+  Scenario s = base(Strategy::fsdp_optim_grads);
+  const std::string microbatch =
+      "| open acquire write0 flag dummy drop record wait@r scale@r RS@r acc+@r close@r record@r record@r wait ";
+  EXPECT_EQ(story(plan_of(s), 1), "[ zero " + microbatch + microbatch + "finish sgd ]");
+}
+
+TEST(LeaseOwner, WithoutZeroingTheFirstReducedGradientReplacesTheShard) {
+  Scenario s = base(Strategy::fsdp_optim_grads);
+  s.overlap = s.zeroing = false;
+  const std::string write = "| open acquire write0 flag dummy drop scale RS ";
+  for (int step : {0, 1})
+    EXPECT_EQ(story(plan_of(s), step), "[ " + write + "acc= close " + write + "acc+ close finish sgd ]");
+}
+
+TEST(LeaseOwner, SilentRanksAreZeroFilledBeforeTheReduction) {
+  Scenario s = base(Strategy::fsdp_optim_grads);
+  s.overlap = false;
+  s.microbatches = 1;
+  s.silent = {{.parameter = 0, .rank = 1}};
+  EXPECT_EQ(story(plan_of(s), 0), "[ zero | open acquire write0 flag dummy drop zero scale RS acc+ close finish sgd ]");
+  s.silent = {{.parameter = 0}};
+  EXPECT_EQ(story(plan_of(s), 0), "[ zero | open zero scale RS acc+ close finish sgd ]");
+}
+
+TEST(LeaseOwner, R6FillsTheLeaseOnTheReduceStreamAndWaitsForIt) {
+  Scenario s = base(Strategy::fsdp_optim_grads);
+  s.microbatches = 1;
+  s.write_mode = WriteMode::r6;
+  EXPECT_EQ(story(plan_of(s), 0),
+            "[ zero | open record wait@r zero@r record@r wait acquire write1 flag dummy drop record wait@r scale@r "
+            "RS@r acc+@r close@r record@r record@r wait finish sgd ]");
+}
+
+TEST(LeaseOwner, AGroupOfOneAccumulatesWithoutACollective) {
+  Scenario s = base(Strategy::fsdp_optim_grads);
+  s.ranks = s.expert_parallel = 2;
+  s.parameters[0].expert = true;
+  s.overlap = false;
+  s.microbatches = 1;
+  EXPECT_EQ(story(plan_of(s), 0), "[ zero | open acquire write0 flag dummy drop scale acc+ close finish sgd ]");
+}
+
+Scenario three_units(std::int32_t slots) {
+  Scenario s = base(Strategy::fsdp_optim_grads);
+  s.slots = slots;
+  s.steps = s.microbatches = 1;
+  s.parameters = {{.name = "w0", .shape = {4, 32}},
+                  {.name = "w1", .shape = {4, 32}, .unit = 1},
+                  {.name = "w2", .shape = {4, 32}, .unit = 2}};
+  s.uses = {{0}, {1}, {2}};
+  return s;
+}
+
+/// The slots of the leases in the order of their opening, "!" before those that wait for their last reader.
+std::string openings(const Planned& planned) {
+  const Plan& plan = planned.plan;
+  std::string text;
+  for (std::size_t i = 1; i < plan.ops.size(); ++i) {
+    if (!std::holds_alternative<OpenLease>(plan.ops[i].action)) continue;
+    const bool waits = std::holds_alternative<Wait>(plan.ops[i - 1].action) && plan.ops[i - 1].stream == Stream::compute;
+    const std::string name = plan.buffer(plan.operand(plan.ops[i], 0)[0].buffer).name;
+    text += std::string(text.empty() ? "" : " ") + (waits ? "!" : "") + name;
+  }
+  return text;
+}
+
+TEST(LeaseOwner, SlotsTakeTurnsAndAReusedOneIsFenced) {
+  EXPECT_EQ(openings(plan_of(three_units(1))), "slot.0 !slot.0 !slot.0");
+  EXPECT_EQ(openings(plan_of(three_units(2))), "slot.0 slot.1 !slot.0");
+  EXPECT_EQ(openings(plan_of(three_units(3))), "slot.0 slot.1 slot.2");
+  Scenario s = three_units(2);
+  s.overlap = false;
+  EXPECT_EQ(openings(plan_of(s)), "slot.0 slot.1 slot.0") << "one stream needs no fence";
+  s = three_units(2);
+  s.microbatches = 2;
+  EXPECT_EQ(openings(plan_of(s)), "slot.0 slot.1 !slot.0 slot.1 slot.0 !slot.1")
+      << "the end of a backward waits for all";
+}
+
+TEST(LeaseOwner, ThePoolGrowsWhenEverySlotIsLent) {
+  Scenario s = three_units(1);
+  s.uses = {{0}, {1}, {0}};  // w0's lease is open while w1 needs one
+  EXPECT_EQ(openings(plan_of(s)), "slot.0 slot.1 !slot.0") << "the last is w2's, which nobody used";
+}
+
+TEST(LeaseOwner, AnUnshardRewritesTheFlagsOfToday) {
+  Scenario s = base(Strategy::fsdp_optim_grads);
+  s.microbatches = 1;
+  s.write_mode = WriteMode::te_module;
+  s.uses = {{.parameter = 0}, {.parameter = 0, .unit = 1}};
+  EXPECT_EQ(story(plan_of(s), 0, 0),
+            "acquire write0 flag dummy unflag acquire write0 flag dummy drop")
+      << "the second fused use overwrites the first (B-04's family)";
+}
+
+TEST(LeaseOwner, EachRankOwnsItsShard) {
+  const Planned planned = plan_of(base(Strategy::fsdp_optim_grads));
+  ASSERT_EQ(planned.plan.owned.size(), 2u);
+  for (std::int32_t rank : {0, 1}) {
+    const Placement& p = planned.plan.owned[static_cast<std::size_t>(rank)];
+    EXPECT_EQ(p.rank.value, rank);
+    EXPECT_EQ(p.first, 64 * rank);
+    EXPECT_EQ(p.view.numel, 64);
+    EXPECT_EQ(planned.plan.buffer(p.view.buffer).role, BufferRole::shard);
+  }
+}
+
+}  // namespace
+}  // namespace shardcheck::tests

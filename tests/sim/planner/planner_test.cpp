@@ -1,0 +1,111 @@
+// The training loop as a whole: what frozen, silent and tied parameters leave in the plan, and that correct
+// protocols break no clause.
+#include "sim/planner/planner.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "core/contract/monitor.h"
+#include "sim/scenario/validate.h"
+#include "tests/sim/story.h"
+
+namespace shardcheck::tests {
+namespace {
+
+TEST(Planner, AFrozenParameterLeavesNothing) {
+  for (int i = 0; i < kStrategies; ++i) {
+    Scenario s = base(static_cast<Strategy>(i));
+    s.overlap = false;
+    s.parameters[0].trainable = false;
+    EXPECT_EQ(story(plan_of(s), 0), "[ | | ]") << name_of(s.strategy);
+  }
+}
+
+TEST(Planner, ASilentRankIsLeftOutOfTheOps) {
+  Scenario s = base(Strategy::megatron_ddp);
+  s.silent = {{.parameter = 0, .step = 0, .rank = 1, .microbatch = 0}};
+  const Planned planned = plan_of(s);
+  for (const Op& op : planned.plan.ops) {
+    if (op.why.purpose != Purpose::write) continue;
+    const bool silent = op.why.step == 0 && op.why.microbatch == 0;
+    EXPECT_EQ(describe(planned.plan.ranks_of(op)), silent ? "rank 0" : "ranks 0 to 1");
+  }
+}
+
+TEST(Planner, TheHookRunsOnceAfterTheLastUseOnTheWayBack) {
+  Scenario s = base(Strategy::megatron_ddp);
+  s.microbatches = 1;
+  s.parameters.push_back({.name = "w1", .shape = {4, 32}});
+  s.uses = {{0}, {1}, {0}};
+  EXPECT_EQ(story(plan_of(s), 0, 0), "write1 flag dummy write1 flag dummy drop");
+  EXPECT_EQ(story(plan_of(s), 0).find("drop"), std::string("[ zero | write1 flag dummy write1 flag dummy ").size())
+      << "w1's hook comes before the first use of w0 is back";
+}
+
+TEST(Planner, StepsAndMicrobatchesAreMarked) {
+  Scenario s = base(Strategy::megatron_ddp);
+  s.steps = s.microbatches = 3;
+  const Planned planned = plan_of(s);
+  ASSERT_EQ(planned.finishes.size(), 3u);
+  for (std::int16_t step = 0; step < 3; ++step) {
+    const std::string words = story(planned, step);
+    EXPECT_EQ(std::count(words.begin(), words.end(), '|'), 3);
+    const auto at = static_cast<std::size_t>(planned.finishes[static_cast<std::size_t>(step)].value);
+    EXPECT_EQ(word_of(planned.plan, planned.plan.ops[at - 1]), "finish");
+    EXPECT_EQ(word_of(planned.plan, planned.plan.ops[at]), "sgd") << "gradients are read before the optimizer";
+    EXPECT_EQ(planned.plan.ops[at].why.step, step);
+  }
+  for (std::int32_t i = 0; i < planned.setup_end.value; ++i)
+    EXPECT_EQ(planned.plan.ops[static_cast<std::size_t>(i)].why.purpose, Purpose::setup);
+}
+
+/// The variations of a scenario under which a correct protocol stays correct.
+const std::pair<std::string_view, void (*)(Scenario& s)> kVariations[] = {
+    {"plain", [](Scenario&) {}},
+    {"no overlap", [](Scenario& s) { s.overlap = false; }},
+    {"one slot", [](Scenario& s) { s.slots = 1; }},
+    {"staged", [](Scenario& s) { s.comm = DType::bf16; }},
+    {"bf16 main_grad", [](Scenario& s) { s.main_grad = DType::bf16; }},
+    {"finalize", [](Scenario& s) { s.scaling = Scaling::finalize; }},
+    {"average", [](Scenario& s) { s.scaling = Scaling::in_collective; }},
+    {"per token", [](Scenario& s) { s.loss = Loss::per_token; }},
+    {"delayed", [](Scenario& s) { s.execution = Execution::delayed; }},
+    {"graph", [](Scenario& s) { s.execution = Execution::graph; }},
+    {"one microbatch", [](Scenario& s) { s.microbatches = 1; }},
+    {"repeated", [](Scenario& s) { s.uses.push_back({0}); }},
+    {"tied", [](Scenario& s) { s.uses.push_back({0, Producer::unfused, 1}); }},
+    {"tied, unfused first", [](Scenario& s) { s.uses.insert(s.uses.begin(), {0, Producer::unfused}); }},
+    {"another op", [](Scenario& s) { s.uses.push_back({0, Producer::other}); }},
+    {"silent step", [](Scenario& s) { s.silent = {{.parameter = 0, .step = 1}}; }},
+    {"silent rank", [](Scenario& s) { s.silent = {{.parameter = 1, .rank = 1, .microbatch = 0}}; }},
+    {"frozen", [](Scenario& s) { s.parameters[1].trainable = false; }},
+    {"empty microbatch", [](Scenario& s) { s.token_counts = {{.rank = 0, .microbatch = 1, .tokens = 0}}; }},
+    {"experts", [](Scenario& s) { s.ranks = 4, s.expert_parallel = 2, s.parameters[1].expert = true; }},
+    {"experts, group of one", [](Scenario& s) { s.expert_parallel = 2, s.parameters[1].expert = true; }},
+    {"one rank", [](Scenario& s) { s.ranks = 1; }},
+    {"three ranks", [](Scenario& s) { s.ranks = 3; }},
+    {"no elements", [](Scenario& s) { s.parameters[1].shape = {0, 32}; }},
+    {"units", [](Scenario& s) { s.parameters[1].unit = 1; }},
+};
+
+TEST(Planner, ReferenceProtocolsBreakNoClause) {
+  for (int i = 0; i < kStrategies; ++i) {
+    for (WriteMode mode : {WriteMode::r5, WriteMode::r6, WriteMode::r7}) {
+      for (const auto& [name, vary] : kVariations) {
+        Scenario s = base(static_cast<Strategy>(i));
+        s.parameters.push_back({.name = "w1", .shape = {4, 32}});
+        s.uses.push_back({.parameter = 1});
+        s.write_mode = mode;
+        vary(s);
+        validate(s, "variation");
+        for (const Finding& f : judge(plan_of(s).plan))
+          ADD_FAILURE() << name_of(s.strategy) << ", " << name_of(mode) << ", " << name << ": " << f.clause << " "
+                        << f.sentence << " (" << f.op_text << ")";
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace shardcheck::tests

@@ -1,0 +1,63 @@
+// replay, and every kind of scenario file that is none.
+#include "tests/tools/shardcheck/command_run.h"
+
+namespace shardcheck {
+namespace {
+
+class Replay : public InFolder {
+ protected:
+  static void expect_refused(const std::string& text, const std::string& part) {
+    const CommandRun replay = run({"replay", write("s.json", text)});
+    EXPECT_EQ(replay.status, 2) << replay.out;
+    EXPECT_TRUE(replay.out.empty()) << replay.out;
+    EXPECT_TRUE(replay.err.starts_with("shardcheck: s.json")) << replay.err.substr(0, 300);
+    EXPECT_TRUE(holds(replay.err, part)) << replay.err.substr(0, 300);
+    EXPECT_EQ(std::count(replay.err.begin(), replay.err.end(), '\n'), 1);
+  }
+};
+
+TEST_F(Replay, SaysWhatIsBrokenAndWhatHolds) {
+  const CommandRun broken = run({"replay", write("broken.json", broken_scenario())});
+  EXPECT_EQ(broken.status, 1) << broken.err;
+  for (const char* part : {"W4 Legal beta", "history", "shardcheck explain broken.json", "BROKEN: "})
+    EXPECT_TRUE(holds(broken.out, part)) << part << " in\n" << broken.out;
+  const CommandRun sound = run({"replay", write("sound.json", sound_scenario())});
+  EXPECT_EQ(sound.status, 0) << sound.out;
+  EXPECT_TRUE(holds(sound.out, "held: ")) << sound.out;
+  EXPECT_EQ(run({"replay", "broken.json", "--property", "frozen,W9"}).out.find("W4 Legal"),
+            std::string::npos);
+}
+
+TEST_F(Replay, ANumericFaultShowsOnItsBackend) {
+  write("sound.json", sound_scenario());
+  EXPECT_EQ(run({"replay", "sound.json", "--backend", "faulty:scale-twice"}).status, 1);
+}
+
+TEST_F(Replay, FilesThatAreNoScenarioAreSentences) {
+  const std::string good = broken_scenario();
+  expect_refused("", "");
+  expect_refused(std::string("\x7f"
+                             "ELF\0\1\2",
+                             7),
+                 "");
+  expect_refused(std::string(1'000'000, '['), "");
+  expect_refused(replaced(good, "[2, 2]", "\"2, 2\""), "shape");
+  expect_refused(replaced(good, "[2, 2]", "[-2, 2]"), "-2");
+  expect_refused(replaced(good, "[2, 2]", "[4611686018427387904, 4]"), "shape");
+  expect_refused(replaced(good, "\"schema\": 1", "\"schema\": 1, \"colour\": 2"), "colour");
+  expect_refused(
+      replaced(good, "\"schema\": 1", "\"schema\": 1, \"mesh\": {\"ranks\": 3, \"expert_parallel\": 2}"),
+      "mesh");
+  expect_refused(replaced(good, "\"schema\": 1", "\"schema\": 1, \"fault\": \"B-2\""),
+                 "did you mean \"B-02\"");
+}
+
+TEST_F(Replay, AFileThatIsMissingOrAFolder) {
+  EXPECT_EQ(run({"replay", "absent.json"}).status, 2);
+  EXPECT_EQ(run({"replay", "."}).status, 2);
+  EXPECT_EQ(run({"replay"}).status, 2);
+  EXPECT_EQ(run({"replay", "a", "b"}).status, 2);
+}
+
+}  // namespace
+}  // namespace shardcheck
