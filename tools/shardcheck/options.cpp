@@ -180,6 +180,9 @@ bool Options::parse(const std::vector<std::string>& arguments, Session& session)
     const std::string& name = flags_[i].shown.name;
     const std::string where = is_given(arguments, name) ? dashed(name) : variable_of(name);
     if (std::ranges::any_of(raw.values[i], &std::string::empty)) throw bad_input(where, "the value is empty");
+    const auto is_flag = [](const std::string& value) { return value.starts_with("--"); };
+    if (std::ranges::any_of(raw.values[i], is_flag))
+      throw bad_input(where, "a value is expected behind this flag");
     flags_[i].accept(where, raw.values[i]);
   }
   if (arguments_) arguments_->accept(arguments_->shown.name, positional);

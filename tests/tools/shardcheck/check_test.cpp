@@ -132,13 +132,6 @@ TEST_F(Check, TimeEndsTheSearch) {
   EXPECT_GT(json::parse(check.out)["cases"], 0);
 }
 
-TEST_F(Check, TooFewCasesGiveUp) {
-  const CommandRun check = run({"check", "final-value", "--cases", "1"});
-  EXPECT_EQ(check.status, 4) << check.out;
-  EXPECT_TRUE(holds(check.out, "not reached")) << check.out;
-  EXPECT_TRUE(holds(check.out, "gave up: 1 of 1 property")) << check.out;
-}
-
 TEST_F(Check, WrongNamesAreSentencesWithTheNearest) {
   const auto expect_refused = [](const std::vector<std::string>& arguments, int status,
                                  const std::string& part) {

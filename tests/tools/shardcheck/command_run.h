@@ -28,8 +28,18 @@ inline CommandRun run(std::vector<std::string> arguments) {
   return {status, out.str(), err.str()};
 }
 
+/// Text with every run of spaces and line ends as one space: how a terminal wraps is not what is tested.
+inline std::string unwrapped(const std::string& text) {
+  std::string flat;
+  for (const char c : text) {
+    const bool space = c == ' ' || c == '\n';
+    if (!space || flat.empty() || flat.back() != ' ') flat += space ? ' ' : c;
+  }
+  return flat;
+}
+
 inline bool holds(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
+  return unwrapped(text).find(unwrapped(part)) != std::string::npos;
 }
 
 inline std::string content_of(const std::filesystem::path& path) {

@@ -25,10 +25,10 @@ TEST(Command, HelpListsEveryVerbAndVersion) {
 }
 
 TEST(Command, AMisspeltVerbIsNamedWithTheNearest) {
-  const CommandRun wrong = run({"chekc"});
+  const CommandRun wrong = run({"chek"});
   EXPECT_EQ(wrong.status, 2);
   EXPECT_EQ(wrong.err,
-            "shardcheck: \"chekc\" is not a known verb; did you mean \"check\"?; `shardcheck --help` "
+            "shardcheck: \"chek\" is not a known verb; did you mean \"check\"?; `shardcheck --help` "
             "lists them\n");
 }
 
