@@ -19,14 +19,18 @@ struct Word {
 
   std::string operator()(const Allocate&) const { return "allocate"; }
   std::string operator()(const Undefine&) const { return "undefine"; }
-  std::string operator()(const Fill&) const { return op.why.purpose == Purpose::dummy ? "zero-dummy" : "zero"; }
+  std::string operator()(const Fill&) const {
+    return op.why.purpose == Purpose::dummy ? "zero-dummy" : "zero";
+  }
   std::string operator()(const Gemm& gemm) const {
     if (plan.buffer(plan.operand(op, 2)[0].buffer).role == BufferRole::param_grad) return "grad";
     return gemm.accumulate ? "write1" : "write0";
   }
   std::string operator()(const Copy&) const { return moved("="); }
   std::string operator()(const Add&) const { return moved("+"); }
-  std::string operator()(const Scale&) const { return op.why.purpose == Purpose::divide ? "divide" : "scale"; }
+  std::string operator()(const Scale&) const {
+    return op.why.purpose == Purpose::divide ? "divide" : "scale";
+  }
   std::string operator()(const Communicate& c) const {
     const std::string kind = c.collective == Collective::all_reduce ? "AR" : "RS";
     return kind + (c.reduction == Reduction::average ? "-avg" : "");

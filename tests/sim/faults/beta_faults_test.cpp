@@ -8,7 +8,17 @@ namespace {
 
 TEST(BetaFaults, RewriteThePlan) {
   expect_rewrites(add_beta_faults, {
-  });
+                                       {"B-03", ""},
+                                       {"B-04", ""},
+                                       {"B-05", ""},
+                                       {"B-08", ""},
+                                       {"B-09", ""},
+                                       {"B-11", ""},
+                                       {"B-12", ""},
+                                       {"B-13", ""},
+                                       {"B-14", ""},
+                                       {"B-22", ""},
+                                   });
 }
 
 }  // namespace

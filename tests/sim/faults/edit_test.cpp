@@ -13,7 +13,8 @@ class Edit : public ::testing::Test {
  protected:
   Edit() {
     build.buffer("b", BufferRole::main_grad, DType::f32, 8);
-    for (int i = 0; i < 5; ++i) build.op(Fill{static_cast<float>(i)}, {}, Stream::compute, ranks).on({BufferId{0}, i, 1});
+    for (int i = 0; i < 5; ++i)
+      build.op(Fill{static_cast<float>(i)}, {}, Stream::compute, ranks).on({BufferId{0}, i, 1});
     planned.setup_end = OpIndex{1};
     planned.finishes = {OpIndex{3}, OpIndex{5}};
   }
@@ -23,7 +24,8 @@ class Edit : public ::testing::Test {
   }
   std::string values() const {
     std::string text;
-    for (const Op& op : planned.plan.ops) text += std::to_string(static_cast<int>(std::get<Fill>(op.action).value)) + " ";
+    for (const Op& op : planned.plan.ops)
+      text += std::to_string(static_cast<int>(std::get<Fill>(op.action).value)) + " ";
     return text;
   }
   std::string indices() const {
@@ -88,7 +90,9 @@ TEST_F(Edit, AnOpIsChangedInPlaceWithOtherViews) {
   PlanEdit edit(planned);
   Op& op = edit.change(1);
   EXPECT_TRUE(edit.changed());
-  op = edit.with_views(op, 2, [](std::int8_t operand, std::int32_t i) { return View{BufferId{0}, 4 * operand + i, 2}; });
+  op = edit.with_views(op, 2, [](std::int8_t operand, std::int32_t i) {
+    return View{BufferId{0}, 4 * operand + i, 2};
+  });
   EXPECT_TRUE(edit.commit());
   EXPECT_EQ(values(), "0 1 2 3 4 ");
   const Op& changed = planned.plan.ops[1];
@@ -96,7 +100,8 @@ TEST_F(Edit, AnOpIsChangedInPlaceWithOtherViews) {
   EXPECT_EQ(edit.view(changed, 0, 1), (View{BufferId{0}, 1, 2}));
   EXPECT_EQ(edit.view(changed, 1, 0), (View{BufferId{0}, 4, 2}));
   EXPECT_EQ(edit.role(changed, 1), BufferRole::main_grad);
-  EXPECT_EQ(planned.plan.operand(planned.plan.ops[0], 0)[0], (View{BufferId{0}, 0, 1})) << "the others keep theirs";
+  EXPECT_EQ(planned.plan.operand(planned.plan.ops[0], 0)[0], (View{BufferId{0}, 0, 1}))
+      << "the others keep theirs";
 }
 
 }  // namespace

@@ -8,7 +8,14 @@ namespace {
 
 TEST(HookFaults, RewriteThePlan) {
   expect_rewrites(add_hook_faults, {
-  });
+                                       {"B-02", ""},
+                                       {"B-18", ""},
+                                       {"B-20a", ""},
+                                       {"B-20b", ""},
+                                       {"B-21", ""},
+                                       {"B-24", ""},
+                                       {"M-W10", ""},
+                                   });
 }
 
 }  // namespace

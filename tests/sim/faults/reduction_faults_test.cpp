@@ -8,7 +8,16 @@ namespace {
 
 TEST(ReductionFaults, RewriteThePlan) {
   expect_rewrites(add_reduction_faults, {
-  });
+                                            {"B-25", ""},
+                                            {"B-32", ""},
+                                            {"B-37", ""},
+                                            {"B-42", ""},
+                                            {"B-45", ""},
+                                            {"B-53", ""},
+                                            {"K10", ""},
+                                            {"K17", ""},
+                                            {"M-W23", ""},
+                                        });
 }
 
 }  // namespace

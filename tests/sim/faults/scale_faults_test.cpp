@@ -8,7 +8,14 @@ namespace {
 
 TEST(ScaleFaults, RewriteThePlan) {
   expect_rewrites(add_scale_faults, {
-  });
+                                        {"B-33", ""},
+                                        {"B-35", ""},
+                                        {"B-39", ""},
+                                        {"B-40", ""},
+                                        {"B-46", ""},
+                                        {"K09", ""},
+                                        {"M-W24", ""},
+                                    });
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-
 #include <set>
 
 #include "backends/registry.h"
@@ -39,7 +38,8 @@ TEST_P(Zoo, IsCaughtByItsClauseAndOnlyWhenItIsThere) {
       ASSERT_TRUE(apply_fault(planned, s)) << "nothing to break: " << describe(s);
       const auto findings = property->check(*backend, s);
       EXPECT_TRUE(std::ranges::any_of(findings, [&](const Finding& f) { return f.clause == fault.clause; }))
-          << describe(s) << "\n" << shown(findings);
+          << describe(s) << "\n"
+          << shown(findings);
     }
   }
 }

@@ -68,8 +68,14 @@ class Checker : public ::testing::Test {
 
 TEST_F(Checker, NamesTheClause) {
   EXPECT_EQ(clause([](auto&) {}), "");
-  EXPECT_EQ(clause([](auto& v) { for (float& x : v) x *= 2; }), "W24");
-  EXPECT_EQ(clause([](auto& v) { for (float& x : v) x /= 4; }), "W24");
+  EXPECT_EQ(clause([](auto& v) {
+              for (float& x : v) x *= 2;
+            }),
+            "W24");
+  EXPECT_EQ(clause([](auto& v) {
+              for (float& x : v) x /= 4;
+            }),
+            "W24");
   EXPECT_EQ(clause([](auto& v) { v[0] = 0; }), "W2");
   EXPECT_EQ(clause([](auto& v) { v[0] = std::numeric_limits<float>::quiet_NaN(); }), "W1");
   EXPECT_EQ(clause([](auto& v) { v[0] = 0.3f; }), "W1");
@@ -77,10 +83,20 @@ TEST_F(Checker, NamesTheClause) {
 }
 
 TEST_F(Checker, ARatioIsNamedOnlyWhenAllElementsHaveIt) {
-  EXPECT_EQ(clause([](auto& v) { for (std::size_t i = 0; i < v.size(); ++i) v[i] *= i == 0 ? 0.0f : 2.0f; }), "W2")
+  EXPECT_EQ(clause([](auto& v) {
+              for (std::size_t i = 0; i < v.size(); ++i) v[i] *= i == 0 ? 0.0f : 2.0f;
+            }),
+            "W2")
       << "the first element lost everything";
-  EXPECT_EQ(clause([](auto& v) { for (std::size_t i = 0; i < v.size(); ++i) v[i] *= i == 1 ? 1.0f : 2.0f; }), "W2");
-  EXPECT_EQ(clause([](auto& v) { for (float& x : v) x = 0; }), "W2") << "nothing at all is no scale";
+  EXPECT_EQ(clause([](auto& v) {
+              for (std::size_t i = 0; i < v.size(); ++i) v[i] *= i == 1 ? 1.0f : 2.0f;
+            }),
+            "W2");
+  EXPECT_EQ(clause([](auto& v) {
+              for (float& x : v) x = 0;
+            }),
+            "W2")
+      << "nothing at all is no scale";
 }
 
 TEST_F(Checker, ASilentStepIsZero) {
@@ -101,8 +117,7 @@ TEST_F(Checker, ReportsPlaceValuesAndProvenance) {
   EXPECT_EQ(f.element, 33);
   EXPECT_EQ(f.actual.value, 0.0);
   EXPECT_EQ(f.actual.bits, 0u);
-  EXPECT_EQ(f.expected.value, -0.25 * 85 * 65536) << "row 1 is negative; the digits of column 1 are rotated by one"
-                                                  << " place";
+  EXPECT_EQ(f.expected.value, 0.25 * (4 + 16 + 64 + 256)) << "rotated by one place, and negative twice";
   EXPECT_EQ(f.provenance.size(), 4u);
 }
 
@@ -119,7 +134,8 @@ TEST_F(Checker, ABoundedComparisonTellsHowMuchItUsed) {
   EXPECT_EQ(clause([](auto& v) { v[0] = std::nextafter(v[0], 0.0f); }), "");
   EXPECT_GT(budget_used, 0.0);
   EXPECT_LE(budget_used, 1.0);
-  EXPECT_EQ(clause([](auto& v) { v[0] *= 1 + 0x1p-9f; }), "W1") << "a detour through bf16 is beyond the bound";
+  EXPECT_EQ(clause([](auto& v) { v[0] *= 1 + 0x1p-9f; }), "W1")
+      << "a detour through bf16 is beyond the bound";
 }
 
 }  // namespace

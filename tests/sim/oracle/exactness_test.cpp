@@ -22,12 +22,14 @@ double rounded(DType type, double value) {
 
 /// Adds and scales in the types of the scenario: unfused uses in the parameter's type, a rank's contributions
 /// in main_grad (in the wire's type for a lease), ranks in the wire's type. Everything is shuffled first.
-double computed(const Scenario& s, const ScenarioData& data, std::int32_t step, std::int64_t element, Draw& draw) {
+double computed(const Scenario& s, const ScenarioData& data, std::int32_t step, std::int64_t element,
+                Draw& draw) {
   auto all = contributions_of(s, data, 0, element);
   std::shuffle(all.begin(), all.end(), draw.engine());
   const DType local = has_leases(s.strategy) ? s.comm : s.main_grad;
-  const auto scale = s.loss == Loss::per_token ? static_cast<float>(1.0 / static_cast<double>(tokens_of_step(s)))
-                                               : static_cast<float>(1.0 / s.ranks);
+  const auto scale = s.loss == Loss::per_token
+                         ? static_cast<float>(1.0 / static_cast<double>(tokens_of_step(s)))
+                         : static_cast<float>(1.0 / s.ranks);
   std::vector<double> of_rank(static_cast<std::size_t>(s.ranks));
   for (const auto& [key, value] : all) {
     if (key.step != step) continue;
@@ -103,12 +105,13 @@ TEST(Exactness, Table) {
   const Case cases[] = {
       {"provenance on two ranks", [](Scenario&) {}, true},
       {"1/3", [](Scenario& s) { s.ranks = 3; }, false},
-      {"1/4 over groups of 2", [](Scenario& s) { s.ranks = 4, s.expert_parallel = 2, s.parameters[0].expert = true; },
-       true},
+      {"1/4 over groups of 2",
+       [](Scenario& s) { s.ranks = 4, s.expert_parallel = 2, s.parameters[0].expert = true; }, true},
       {"tokens, a power of two", [](Scenario& s) { s.loss = Loss::per_token, s.tokens = 2; }, true},
       {"tokens, not a power of two", [](Scenario& s) { s.loss = Loss::per_token, s.tokens = 3; }, false},
       {"no token at all", [](Scenario& s) { s.loss = Loss::per_token, s.tokens = 0; }, true},
-      {"1/3, but per token", [](Scenario& s) { s.ranks = 3, s.microbatches = 4, s.loss = Loss::per_token; }, false},
+      {"1/3, but per token", [](Scenario& s) { s.ranks = 3, s.microbatches = 4, s.loss = Loss::per_token; },
+       false},
       {"integers", [](Scenario& s) { s.data = DataMode::integers; }, true},
       {"integers that fill bf16 exactly: 2 ranks x 2 microbatches x 16 tokens x 4 = 2^8",
        [](Scenario& s) { s.data = DataMode::integers, s.comm = DType::bf16, s.tokens = 16; }, true},
@@ -116,10 +119,12 @@ TEST(Exactness, Table) {
        [](Scenario& s) { s.data = DataMode::integers, s.comm = DType::bf16, s.tokens = 17; }, false},
       {"integers beyond bf16 in autograd",
        [](Scenario& s) {
-         s.data = DataMode::integers, s.tokens = 65, s.microbatches = 1, s.uses[0].producer = Producer::unfused;
+         s.data = DataMode::integers, s.tokens = 65, s.microbatches = 1,
+         s.uses[0].producer = Producer::unfused;
        },
        false},
-      {"the same, fused", [](Scenario& s) { s.data = DataMode::integers, s.tokens = 65, s.microbatches = 1; }, true},
+      {"the same, fused", [](Scenario& s) { s.data = DataMode::integers, s.tokens = 65, s.microbatches = 1; },
+       true},
   };
   for (const Case& c : cases) {
     Scenario s = base(Strategy::megatron_ddp);

@@ -73,8 +73,8 @@ TEST(Provenance, GarbageIsRefused) {
   EXPECT_TRUE(is_read(85));
   EXPECT_TRUE(is_read(255));
   for (const double garbage :
-       {-1.0, 0.5, 256.0, 0x1p24, 1e30, std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity(),
-        std::numeric_limits<double>::quiet_NaN(), -85.0})
+       {-1.0, 0.5, 256.0, 0x1p24, 1e30, std::numeric_limits<double>::infinity(),
+        -std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN(), -85.0})
     EXPECT_FALSE(is_read(garbage)) << garbage;
   EXPECT_FALSE(decode(s, data, 0, 0, 0, 0, 85, 2).has_value()) << "another scale";
   s.data = DataMode::integers;

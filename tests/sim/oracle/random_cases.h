@@ -50,8 +50,10 @@ inline Scenario random_scenario_of(std::uint32_t seed, DataMode mode) {
 }
 
 /// Every contribution to an element for a consumer on `rank`, as (its place in the coding, its value).
-inline std::vector<std::pair<ContributionKey, double>> contributions_of(const Scenario& s, const ScenarioData& data,
-                                                                         std::int32_t rank, std::int64_t element) {
+inline std::vector<std::pair<ContributionKey, double>> contributions_of(const Scenario& s,
+                                                                        const ScenarioData& data,
+                                                                        std::int32_t rank,
+                                                                        std::int64_t element) {
   const std::int64_t columns = s.parameters[0].columns(), rows = s.parameters[0].rows();
   std::vector<std::pair<ContributionKey, double>> all;
   for (std::int64_t i = 0; i < data.count_of(0); ++i) {
@@ -59,7 +61,8 @@ inline std::vector<std::pair<ContributionKey, double>> contributions_of(const Sc
     const std::int64_t tokens = tokens_of(s, key.rank, key.microbatch);
     std::int64_t sum = 0;
     if (tokens > 0 && is_used(s, 0, key.step, key.rank, key.microbatch)) {
-      std::vector<float> x(static_cast<std::size_t>(tokens * columns)), dy(static_cast<std::size_t>(tokens * rows));
+      std::vector<float> x(static_cast<std::size_t>(tokens * columns)),
+          dy(static_cast<std::size_t>(tokens * rows));
       data.operands(key, tokens, x, dy);
       for (std::int64_t t = 0; t < tokens; ++t) {
         sum += static_cast<std::int64_t>(dy[static_cast<std::size_t>(t * rows + element / columns)]) *

@@ -1,4 +1,5 @@
-// What the hook does with the gradient of autograd: the reference (R5 to R7) and today's two (wgrad 3.1, 3.4).
+// What the hook does with the gradient of autograd: the reference (R5 to R7) and today's two
+// (wgrad 3.1, 3.4).
 #include "sim/owners/hooks.h"
 
 #include <gtest/gtest.h>
@@ -25,7 +26,8 @@ class OneView : public Owner {
   BufferId main_;
 };
 
-constexpr Strategy kDdp = Strategy::megatron_ddp, kOptim = Strategy::fsdp_optim, kLease = Strategy::fsdp_optim_grads;
+constexpr Strategy kDdp = Strategy::megatron_ddp, kOptim = Strategy::fsdp_optim,
+                   kLease = Strategy::fsdp_optim_grads;
 constexpr WriteMode kToday = WriteMode::te_module, kReference = WriteMode::r5;
 
 struct Case {
@@ -56,7 +58,12 @@ const Case kCases[] = {
     {"FSDP, no gradient", kOptim, kToday, false, {}, ""},
     {"FSDP, fused", kOptim, kToday, false, {.added = true, .touched = true, .dummies = 1}, "drop"},
     {"FSDP, unfused", kOptim, kToday, false, {.real = 1}, "hook+ fold+"},
-    {"FSDP, mixed: the real part is dropped", kOptim, kToday, true, {.added = true, .real = 1, .dummies = 1}, "drop"},
+    {"FSDP, mixed: the real part is dropped",
+     kOptim,
+     kToday,
+     true,
+     {.added = true, .real = 1, .dummies = 1},
+     "drop"},
     {"FSDP, flag lowered", kOptim, kToday, true, {.real = 1, .dummies = 1}, kMixedAdd},
     {"lease, unfused", kLease, kToday, false, {.real = 1}, "hook= fold="},
     {"lease, mixed, flag lowered", kLease, kToday, true, {.real = 1, .dummies = 1}, kMixedCopy},
@@ -104,9 +111,10 @@ TEST(Hooks, RanksThatDifferGetTheirOwnHook) {
 }
 
 TEST(Hooks, TodaysFsdpPostponesTheHookOfASharedParameter) {
-  for (const auto& [strategy, mode, uses, postponed] :
-       {std::tuple{kOptim, kToday, 2, true}, {kOptim, kToday, 1, false}, {kOptim, kReference, 2, false},
-        {kDdp, kToday, 2, false}}) {
+  for (const auto& [strategy, mode, uses, postponed] : {std::tuple{kOptim, kToday, 2, true},
+                                                        {kOptim, kToday, 1, false},
+                                                        {kOptim, kReference, 2, false},
+                                                        {kDdp, kToday, 2, false}}) {
     Scenario s = base(strategy);
     s.write_mode = mode;
     s.uses.resize(static_cast<std::size_t>(uses));

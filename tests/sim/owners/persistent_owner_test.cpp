@@ -20,9 +20,8 @@ TEST(PersistentOwner, WithoutOverlapItReducesInFinish) {
     s.overlap = false;
     const Planned planned = plan_of(s);
     for (int step : {0, 1}) {
-      EXPECT_EQ(story(planned, step),
-                "[ zero | write1 flag dummy drop | write1 flag dummy drop scale " + collective_of(strategy) +
-                    " finish sgd ]")
+      EXPECT_EQ(story(planned, step), "[ zero | write1 flag dummy drop | write1 flag dummy drop scale " +
+                                          collective_of(strategy) + " finish sgd ]")
           << name_of(strategy);
     }
   }
@@ -31,8 +30,9 @@ TEST(PersistentOwner, WithoutOverlapItReducesInFinish) {
 TEST(PersistentOwner, WithOverlapItReducesInTheLastBackward) {
   for (Strategy strategy : kPersistent) {
     const Planned planned = plan_of(base(strategy));
-    const std::string overlapped = "[ zero | write1 flag dummy drop | write1 flag dummy drop record wait@r scale@r " +
-                                   collective_of(strategy) + "@r record@r wait finish sgd ]";
+    const std::string overlapped =
+        "[ zero | write1 flag dummy drop | write1 flag dummy drop record wait@r scale@r " +
+        collective_of(strategy) + "@r record@r wait finish sgd ]";
     EXPECT_EQ(story(planned, 1), overlapped) << name_of(strategy);
     // DDP learns in its first step how often each hook fires (3.1, fact ii).
     if (is_fsdp(strategy)) {
@@ -57,7 +57,8 @@ TEST(PersistentOwner, ZeroingIsLeftOutOnRequestAndUnderR4) {
   s.overlap = false;
   s.microbatches = 1;
   s.zeroing = false;
-  EXPECT_EQ(story(plan_of(s), 1), "[ | write0 flag dummy drop scale AR finish sgd ]") << "first touch overwrites";
+  EXPECT_EQ(story(plan_of(s), 1), "[ | write0 flag dummy drop scale AR finish sgd ]")
+      << "first touch overwrites";
   s.zeroing = true;
   s.write_mode = WriteMode::r4;
   EXPECT_EQ(story(plan_of(s), 1), "[ | write0 flag dummy drop scale AR finish sgd ]");
@@ -98,8 +99,7 @@ TEST(PersistentOwner, AnUnshardOfFsdpOptimLowersTheFlag) {
   s.microbatches = 1;
   // The hook of a shared parameter waits for the end of backward, so the flag of forward is all that unshards
   // see; it was lowered by the hook before.
-  EXPECT_EQ(story(plan_of(s), 0),
-            "[ zero | write1 flag dummy write1 flag dummy drop scale RS finish sgd ]");
+  EXPECT_EQ(story(plan_of(s), 0), "[ zero | write1 flag dummy write1 flag dummy drop scale RS finish sgd ]");
   s.uses = {{.parameter = 0}, {.parameter = 0, .unit = 1}};
   EXPECT_EQ(story(plan_of(s), 0, 0), "write1 flag dummy unflag write1 flag dummy drop")
       << "the parameter's own unit is gathered between its two uses";

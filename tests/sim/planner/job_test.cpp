@@ -12,12 +12,14 @@ TEST(Job, GroupsRanksByAKeyInTheOrderOfAppearance) {
   s.ranks = 6;
   const Job job(s);
   std::string groups;
-  job.each_group(job.all_ranks, [](Rank rank) { return rank.value % 3; },
-                 [&](int key, std::span<const Rank> ranks) {
-                   groups += std::to_string(key) + ": " + describe(ranks) + "; ";
-                 });
+  job.each_group(
+      job.all_ranks, [](Rank rank) { return rank.value % 3; },
+      [&](int key, std::span<const Rank> ranks) {
+        groups += std::to_string(key) + ": " + describe(ranks) + "; ";
+      });
   EXPECT_EQ(groups, "0: ranks 0, 3; 1: ranks 1, 4; 2: ranks 2, 5; ");
-  job.each_group({}, [](Rank) { return 0; }, [](int, std::span<const Rank>) { FAIL() << "no group of no rank"; });
+  job.each_group(
+      {}, [](Rank) { return 0; }, [](int, std::span<const Rank>) { FAIL() << "no group of no rank"; });
 }
 
 TEST(Job, PutsTheMembersOfAReductionGroupNextToEachOther) {

@@ -39,7 +39,8 @@ TEST(Planner, TheHookRunsOnceAfterTheLastUseOnTheWayBack) {
   s.parameters.push_back({.name = "w1", .shape = {4, 32}});
   s.uses = {{0}, {1}, {0}};
   EXPECT_EQ(story(plan_of(s), 0, 0), "write1 flag dummy write1 flag dummy drop");
-  EXPECT_EQ(story(plan_of(s), 0).find("drop"), std::string("[ zero | write1 flag dummy write1 flag dummy ").size())
+  EXPECT_EQ(story(plan_of(s), 0).find("drop"),
+            std::string("[ zero | write1 flag dummy write1 flag dummy ").size())
       << "w1's hook comes before the first use of w0 is back";
 }
 
@@ -53,7 +54,8 @@ TEST(Planner, StepsAndMicrobatchesAreMarked) {
     EXPECT_EQ(std::count(words.begin(), words.end(), '|'), 3);
     const auto at = static_cast<std::size_t>(planned.finishes[static_cast<std::size_t>(step)].value);
     EXPECT_EQ(word_of(planned.plan, planned.plan.ops[at - 1]), "finish");
-    EXPECT_EQ(word_of(planned.plan, planned.plan.ops[at]), "sgd") << "gradients are read before the optimizer";
+    EXPECT_EQ(word_of(planned.plan, planned.plan.ops[at]), "sgd")
+        << "gradients are read before the optimizer";
     EXPECT_EQ(planned.plan.ops[at].why.step, step);
   }
   for (std::int32_t i = 0; i < planned.setup_end.value; ++i)
@@ -74,9 +76,18 @@ const std::pair<std::string_view, void (*)(Scenario& s)> kVariations[] = {
     {"graph", [](Scenario& s) { s.execution = Execution::graph; }},
     {"one microbatch", [](Scenario& s) { s.microbatches = 1; }},
     {"repeated", [](Scenario& s) { s.uses.push_back({0}); }},
-    {"tied", [](Scenario& s) { s.uses.push_back({0, Producer::unfused, 1}); }},
-    {"tied, unfused first", [](Scenario& s) { s.uses.insert(s.uses.begin(), {0, Producer::unfused}); }},
-    {"another op", [](Scenario& s) { s.uses.push_back({0, Producer::other}); }},
+    {"tied",
+     [](Scenario& s) {
+       s.uses.push_back({0, Producer::unfused, 1});
+     }},
+    {"tied, unfused first",
+     [](Scenario& s) {
+       s.uses.insert(s.uses.begin(), {0, Producer::unfused});
+     }},
+    {"another op",
+     [](Scenario& s) {
+       s.uses.push_back({0, Producer::other});
+     }},
     {"silent step", [](Scenario& s) { s.silent = {{.parameter = 0, .step = 1}}; }},
     {"silent rank", [](Scenario& s) { s.silent = {{.parameter = 1, .rank = 1, .microbatch = 0}}; }},
     {"frozen", [](Scenario& s) { s.parameters[1].trainable = false; }},
@@ -85,7 +96,10 @@ const std::pair<std::string_view, void (*)(Scenario& s)> kVariations[] = {
     {"experts, group of one", [](Scenario& s) { s.expert_parallel = 2, s.parameters[1].expert = true; }},
     {"one rank", [](Scenario& s) { s.ranks = 1; }},
     {"three ranks", [](Scenario& s) { s.ranks = 3; }},
-    {"no elements", [](Scenario& s) { s.parameters[1].shape = {0, 32}; }},
+    {"no elements",
+     [](Scenario& s) {
+       s.parameters[1].shape = {0, 32};
+     }},
     {"units", [](Scenario& s) { s.parameters[1].unit = 1; }},
 };
 
@@ -98,10 +112,11 @@ TEST(Planner, ReferenceProtocolsBreakNoClause) {
         s.uses.push_back({.parameter = 1});
         s.write_mode = mode;
         vary(s);
+        if (mode == WriteMode::r7 && s.execution == Execution::delayed) continue;  // no fused write to delay
         validate(s, "variation");
         for (const Finding& f : judge(plan_of(s).plan))
-          ADD_FAILURE() << name_of(s.strategy) << ", " << name_of(mode) << ", " << name << ": " << f.clause << " "
-                        << f.sentence << " (" << f.op_text << ")";
+          ADD_FAILURE() << name_of(s.strategy) << ", " << name_of(mode) << ", " << name << ": " << f.clause
+                        << " " << f.sentence << " (" << f.op_text << ")";
       }
     }
   }

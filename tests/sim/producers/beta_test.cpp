@@ -28,9 +28,11 @@ using enum WriteMode;
 using enum BetaRule;
 
 const Case kCases[] = {
-    // Table 4.2. M1 has no fusion and is no fused write; M2 is a weight that reduces itself and is not modelled.
+    // Table 4.2. M1 has no fusion and is no fused write; M2 is a weight that reduces itself and is not
+    // modelled.
     {"M3", te_module, kTemporary, kOverwrite, 0, strategy_flag},
-    {"M3 whoever drives Q", te_module, kTemporary, kOverwrite, 0, strategy_flag, FirstMicrobatch::index, false},
+    {"M3 whoever drives Q", te_module, kTemporary, kOverwrite, 0, strategy_flag, FirstMicrobatch::index,
+     false},
     {"M4", te_module, kPersistent, kZero, 1, strategy_flag},
     {"M5, by index", te_module, kPersistent, kZero, 0, microbatch_index, FirstMicrobatch::index, true},
     {"M5, armed", te_module, kPersistent, kTouched, 0, call_order, FirstMicrobatch::armed, true},
@@ -51,7 +53,8 @@ const Case kCases[] = {
     {"R3, persistent", r3, kPersistent, kZero, 1, lease_flag},
     {"R4, microbatch 0", r4, kPersistent, kUd, 0, microbatch_index},
     {"R4, later", r4, kPersistent, kTouched, 1, microbatch_index, FirstMicrobatch::none, false, 1},
-    {"R4, unused in 0, then used: wrong", r4, kPersistent, kUd, 1, microbatch_index, FirstMicrobatch::none, false, 1},
+    {"R4, unused in 0, then used: wrong", r4, kPersistent, kUd, 1, microbatch_index, FirstMicrobatch::none,
+     false, 1},
     {"R5, undefined", r5, kTemporary, kUd, 0, first_touch},
     {"R5, later use", r5, kTemporary, kTouched, 1, first_touch},
     {"R5, zeros: the answer that survives capture", r5, kPersistent, kZero, 1, first_touch},

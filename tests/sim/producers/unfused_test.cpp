@@ -1,8 +1,7 @@
 // The unfused producer: Q4 of wgrad 4.1, the sum that autograd forms, and the placeholder beside it.
-#include "sim/producers/producer.h"
-
 #include <gtest/gtest.h>
 
+#include "sim/producers/producer.h"
 #include "tests/sim/story.h"
 
 namespace shardcheck::tests {
@@ -36,9 +35,10 @@ TEST(Unfused, ATiedWeightGetsAZeroedPlaceholder) {
   EXPECT_EQ(story(plan_of(with_uses(Strategy::fsdp_optim_grads, {kFused, kUnfused})), 0, 0),
             "grad real acquire write0 flag zeroed-dummy " + folded)
       << "the other order";
-  EXPECT_EQ(story(plan_of(with_uses(Strategy::megatron_ddp, {kFused, kUnfused, kFused})), 0, 0),
-            "write1 flag zeroed-dummy grad real write1 flag zeroed-dummy undefine zero-dummy dummy+ dummy+ hook+ "
-            "fold+")
+  EXPECT_EQ(
+      story(plan_of(with_uses(Strategy::megatron_ddp, {kFused, kUnfused, kFused})), 0, 0),
+      "write1 flag zeroed-dummy grad real write1 flag zeroed-dummy undefine zero-dummy dummy+ dummy+ hook+ "
+      "fold+")
       << "one placeholder a fused use";
 }
 
