@@ -10,8 +10,8 @@
 namespace shardcheck::cluster {
 namespace {
 
-/// Bytes of one piece over all ranks of a group. Large enough that a round trip is nothing beside it.
-constexpr std::int64_t kPieceBytes = std::int64_t{1} << 25;
+/// Bytes of one piece over all ranks of a group. It takes milliseconds, beside which a round trip is little.
+constexpr std::int64_t kPieceBytes = std::int64_t{1} << 22;
 
 [[noreturn]] void refuse_size(const Occasion& occasion, std::size_t process) {
   throw Error(ErrorKind::machine_cannot,

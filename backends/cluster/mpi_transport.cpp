@@ -4,12 +4,11 @@
 #define MPICH_SKIP_MPICXX 1
 #include <fmt/format.h>
 #include <mpi.h>
-#include <poll.h>
 
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <numeric>
+#include <thread>
 
 #include "backends/cluster/frame.h"
 #include "backends/cluster/socket.h"
@@ -26,7 +25,9 @@ constexpr int kFailureTag = 7;
 /// How long one that ends waits for the others to hear why.
 constexpr std::chrono::milliseconds kFarewell{1000};
 /// Tests of a request before the processor is left to others between two tests.
-constexpr int kEagerTests = 200;
+constexpr int kEagerTests = 100;
+/// Between two later ones: there may be more processes than processors.
+constexpr std::chrono::microseconds kPause{50};
 
 void require(int status, const char* call) {
   if (status == MPI_SUCCESS) return;
@@ -107,8 +108,7 @@ void MpiTransport::wait(MPI_Request& request, const Deadline& deadline, const Oc
           fmt::format("process {} waited {} for the others while {}: one of them hangs, or has more to do",
                       process(), deadline_text(), to_text(occasion)));
     }
-    // Pause for the shortest time: there may be more processes than processors.
-    cluster::wait_for({}, Deadline(std::chrono::milliseconds(tests < 2 * kEagerTests ? 0 : 1)));
+    std::this_thread::sleep_for(kPause);
   }
 }
 

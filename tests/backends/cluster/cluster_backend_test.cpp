@@ -137,8 +137,8 @@ TEST(ClusterBackend, CollectivesHaveTheBitsOfOneProcess) {
 TEST(ClusterBackend, LargeOperandsTravelInPieces) {
   Children children;
   test::start_conversation(children, 2, {.comm_timeout = 30s}, [](Transport& transport) {
-    // Over six ranks more than the 32 MiB of one piece.
-    constexpr std::int64_t kElements = 1'500'001;
+    // Over six ranks more than the 4 MiB of one piece.
+    constexpr std::int64_t kElements = 200'001;
     compare_with_one_process(transport, {Collective::all_reduce, Reduction::average, DType::f32, kElements});
     compare_with_one_process(transport, {Collective::all_gather, Reduction::sum, DType::f32, kElements});
     compare_with_one_process(transport,

@@ -3,10 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <iterator>
 #include <set>
 #include <sstream>
 
 #include "backends/cluster/mpi_transport.h"
+#include "core/files.h"
 #include "tests/backends/cluster/children.h"
 
 namespace shardcheck {
@@ -15,14 +18,17 @@ namespace {
 using test::Children;
 using Words = std::vector<std::string>;
 
-/// Two rounds over the six strategies, and one with a fault.
-const Words kSeeds{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "100", "101", "107"};
+/// Two rounds over the six strategies, and three with a fault.
+const Words kSeeds{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "103", "109", "205"};
 
 Words probe_with(const Words& words) {
   Words all{SHARDCHECK_CLUSTER_PROBE};
   all.insert(all.end(), words.begin(), words.end());
   return all;
 }
+
+/// mpirun takes its time, and all processes may share one processor.
+const Words kFewSeeds{"0", "1", "2", "3", "4", "5", "103"};
 
 /// The lines that any of the processes printed.
 std::multiset<std::string> lines_of(const std::vector<test::Ended>& processes) {
@@ -65,17 +71,19 @@ test::Ended run_under_mpirun(int processes, const Words& words) {
                                     {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
                                     {"OMPI_MCA_btl_vader_single_copy_mechanism", "none"},
                                     {"OMPI_MCA_rmaps_base_oversubscribe", "1"}}});
-  return children.wait(0);
+  return children.wait(0, std::chrono::seconds(150));
 }
 
+/// What consumers read has the same bits, and what one process finds several find too: each of them stops at
+/// a number of findings, so that together they may say more. Lines of a launcher do not count.
 void expect_same_lines(const std::vector<test::Ended>& several, const std::vector<test::Ended>& one) {
-  const auto found = lines_of(several), expected = lines_of(one);
-  EXPECT_GT(expected.size(), 300u);
-  std::vector<std::string> lost, gained;
+  std::multiset<std::string> found = lines_of(several), expected = lines_of(one);
+  EXPECT_GT(expected.size(), 200u);
+  const auto is_read = [](const std::string& line) { return line.find(" rank ") < line.find("finding"); };
+  EXPECT_EQ(std::ranges::count_if(found, is_read), std::ranges::count_if(expected, is_read));
+  std::vector<std::string> lost;
   std::ranges::set_difference(expected, found, std::back_inserter(lost));
-  std::ranges::set_difference(found, expected, std::back_inserter(gained));
   EXPECT_TRUE(lost.empty()) << lost.size() << " lines are missing, first: " << lost.front();
-  EXPECT_TRUE(gained.empty()) << gained.size() << " lines are new, first: " << gained.front();
 }
 
 TEST(Probe, SeveralProcessesReadTheBitsOfOneAndFindWhatItFinds) {
@@ -129,15 +137,23 @@ class UnderMpirun : public testing::Test {
 };
 
 TEST_F(UnderMpirun, SeveralProcessesReadTheBitsOfOneAndFindWhatItFinds) {
-  const auto one = run_alone(kSeeds);
+  const auto one = run_alone(kFewSeeds);
   for (const int processes : {2, 4}) {
-    const auto several = run_under_mpirun(processes, kSeeds);
-    std::multiset<std::string> expected = lines_of(one), found = lines_of({several});
-    // mpirun adds its own words to a job that ends with another status than 0.
-    std::vector<std::string> lost;
-    std::ranges::set_difference(expected, found, std::back_inserter(lost));
-    EXPECT_TRUE(lost.empty()) << lost.size() << " lines are missing, first: " << lost.front();
-    EXPECT_EQ(several.status, 1);
+    const std::filesystem::path folder =
+        std::filesystem::path(testing::TempDir()) / ("shardcheck_mpirun_" + std::to_string(processes));
+    std::filesystem::create_directories(folder);
+    Words words = kFewSeeds;
+    words.insert(words.end(), {"--into", folder.string()});
+    const auto ended = run_under_mpirun(processes, words);
+    EXPECT_EQ(ended.status, 1) << ended.output;
+    std::vector<test::Ended> several;
+    for (int process = 0; process < processes; ++process) {
+      const auto file = folder / std::to_string(process);
+      ASSERT_TRUE(std::filesystem::exists(file)) << ended.output;
+      several.push_back({.output = read_text(file, 1 << 24)});
+    }
+    std::filesystem::remove_all(folder);
+    expect_same_lines(several, one);
   }
 }
 
