@@ -68,7 +68,7 @@ struct Output {
     return __fmaf_rn(chunk, __fmul_rn(sa, sb), y);
   }
   /// z of tensor-core 1. Block scales are already inside.
-  __device__ float scaled(float sum) const {
+  __device__ float product_of(float sum) const {
     const float alpha = table.op.alpha;
     if (table.op.scales_a == ScaleKind::tensor) {
       return __fmul_rn(sum, __fmul_rn(__fmul_rn(alpha, scale_a(0)), scale_b(0)));
@@ -77,6 +77,12 @@ struct Output {
       return __fmul_rn(__fmul_rn(__fmul_rn(sum, scale_a(0)), scale_b(0)), alpha);
     }
     return __fmul_rn(alpha, sum);
+  }
+  /// The same; a sum that is zero stays +0 whatever the signs of alpha and scales: with negative alpha
+  /// cuBLASLt never left a -0 (16-bit and FP8 operands, every output type, TN, NT and NN, several tiles).
+  __device__ float scaled(float sum) const {
+    const float z = product_of(sum);
+    return sum == 0.0f && z == 0.0f ? 0.0f : z;
   }
 };
 

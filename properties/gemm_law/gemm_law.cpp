@@ -1,0 +1,123 @@
+#include "properties/gemm_law/gemm_law.h"
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "core/numerics/gemm.h"
+#include "core/numerics/same_code.h"
+#include "core/plan/builder.h"
+#include "properties/gemm_law/gemm_inputs.h"
+
+namespace shardcheck {
+namespace {
+
+/// The case as a plan of one op on one rank.
+struct OneGemm {
+  Plan plan;
+  View a, b, scales_a, scales_b, d;
+
+  OneGemm(const GemmCase& c, const GemmInputs& inputs) {
+    PlanBuilder build(plan);
+    const auto input = [&](const char* name, DType type, std::int64_t numel) {
+      return build.whole(build.buffer(name, BufferRole::inputs, type, numel));
+    };
+    a = input("A", c.a, c.op.m * c.op.k);
+    b = input("B", c.b, c.op.n * c.op.k);
+    scales_a = input("scales of A", DType::f32, std::ssize(inputs.scales_a));
+    scales_b = input("scales of B", DType::f32, std::ssize(inputs.scales_b));
+    d = input("D", c.d, c.op.m * c.op.n);
+    const Rank rank{0};
+    build.op(c.op, {}, Stream::compute, std::span(&rank, 1)).on(a).on(b).on(scales_a).on(scales_b).on(d);
+  }
+};
+
+std::vector<std::byte> computed_by(Backend& candidate, const OneGemm& gemm, const GemmInputs& inputs) {
+  const Rank rank{0};
+  const auto write = [&](View view, std::span<const std::byte> bytes) {
+    candidate.write(gemm.plan, rank, view, bytes);
+  };
+  write(gemm.a, inputs.a);
+  write(gemm.b, inputs.b);
+  write(gemm.scales_a, std::as_bytes(std::span(inputs.scales_a)));
+  write(gemm.scales_b, std::as_bytes(std::span(inputs.scales_b)));
+  write(gemm.d, inputs.c);
+  candidate.execute(gemm.plan, OpIndex{0}, OpIndex{1});
+  std::vector<std::byte> d(inputs.c.size());
+  candidate.read(gemm.plan, rank, gemm.d, d);
+  return d;
+}
+
+GemmProblem problem_of(const GemmCase& c, const GemmInputs& inputs) {
+  const bool a_by_k = c.op.a == OperandLayout::transposed, b_by_k = c.op.b == OperandLayout::plain;
+  const auto view = [&](DType type, std::span<const std::byte> codes, std::int64_t rows, bool by_k) {
+    return OperandView{*format_id_of(type), codes, by_k ? c.op.k : 1, by_k ? 1 : rows};
+  };
+  return {
+      .m = c.op.m,
+      .n = c.op.n,
+      .k = c.op.k,
+      .a = view(c.a, inputs.a, c.op.m, a_by_k),
+      .b = view(c.b, inputs.b, c.op.n, b_by_k),
+      .scale_mode_a = static_cast<ScaleMode>(c.op.scales_a),
+      .scale_mode_b = static_cast<ScaleMode>(c.op.scales_b),
+      .scales_a = inputs.scales_a,
+      .scales_b = inputs.scales_b,
+      .alpha = c.op.alpha,
+      .beta = c.op.accumulate ? GemmBeta::one : GemmBeta::zero,
+      .output = c.d,
+      .fast_accumulation = c.op.fast_accumulation ? FastAccumulation::on : FastAccumulation::off,
+      .split_k = 1,
+  };
+}
+
+Sighting sighting(DType type, std::span<const std::byte> bytes, std::int64_t at) {
+  const std::uint32_t code = code_at(type, bytes, at);
+  return {value_of_code(type, code), code, type};
+}
+
+Finding finding_of(const ArithmeticProfile& profile, const GemmCase& c, const OneGemm& gemm,
+                   const BytesPair& outputs) {
+  const Differing found = differing(c.d, outputs);
+  Finding finding;
+  finding.clause = "F66";
+  name_op(finding, gemm.plan, OpIndex{0});
+  finding.rank = 0;
+  finding.element = found.first;
+  finding.has_values = true;
+  finding.expected = sighting(c.d, outputs.expected, found.first);
+  finding.actual = sighting(c.d, outputs.actual, found.first);
+  finding.sentence = fmt::format(
+      "GEMM {}: row {}, column {}: profile {} expects {}, actual {}; {} of {} outputs differ. The row of the "
+      "model: {}",
+      describe(c), found.first % c.op.m, found.first / c.op.m, profile.name, to_text(finding.expected),
+      to_text(finding.actual), found.count, c.op.m * c.op.n, model_row(profile, c));
+  return finding;
+}
+
+}  // namespace
+
+std::vector<Finding> gemm_equals_profile(Backend& candidate, const GemmCase& c) {
+  const BackendInfo info = candidate.info();
+  const ArithmeticProfile* profile = profile_named(info.profile);
+  if (profile == nullptr) {
+    throw Error(ErrorKind::machine_cannot,
+                fmt::format("{}: the arithmetic of this machine's GEMMs has no profile (\"{}\"), so that F66 "
+                            "says nothing about it",
+                            info.name, info.profile));
+  }
+  return gemm_equals_profile(candidate, c, *profile);
+}
+
+std::vector<Finding> gemm_equals_profile(Backend& candidate, const GemmCase& c,
+                                         const ArithmeticProfile& profile) {
+  const GemmInputs inputs = inputs_of(c);
+  const OneGemm one(c, inputs);
+  const std::vector<std::byte> actual = computed_by(candidate, one, inputs);
+  std::vector<std::byte> expected = inputs.c;
+  gemm(profile, problem_of(c, inputs), expected, expected);
+  const BytesPair outputs{expected, actual};
+  if (differing(c.d, outputs).count == 0) return {};
+  return {finding_of(profile, c, one, outputs)};
+}
+
+}  // namespace shardcheck

@@ -1,0 +1,22 @@
+// The law F66: a GEMM equals its arithmetic profile bit for bit. A broken one is a bug or a discovery, and
+// the finding says which row of the model it speaks of. Read next: run.h, which asks it of many cases.
+#pragma once
+
+#include <vector>
+
+#include "core/backend.h"
+#include "core/contract/finding.h"
+#include "properties/gemm_law/gemm_case.h"
+
+namespace shardcheck {
+
+/// Executes the case on `candidate` and compares every output with the profile that the candidate names. One
+/// finding, at the first output that differs, or none. Error(machine_cannot) when the candidate has no
+/// profile: then F66 says nothing about it. NaN codes are one.
+std::vector<Finding> gemm_equals_profile(Backend& candidate, const GemmCase& c);
+
+/// The same with a profile of the caller's choice, which must have a rule for the case.
+std::vector<Finding> gemm_equals_profile(Backend& candidate, const GemmCase& c,
+                                         const ArithmeticProfile& profile);
+
+}  // namespace shardcheck
