@@ -8,13 +8,13 @@ namespace {
 
 TEST(HookFaults, RewriteThePlan) {
   expect_rewrites(add_hook_faults, {
-                                       {"B-02", ""},
-                                       {"B-18", ""},
-                                       {"B-20a", ""},
-                                       {"B-20b", ""},
-                                       {"B-21", ""},
-                                       {"B-24", ""},
-                                       {"M-W10", ""},
+                                       {"B-02", "-4 dummy +4 alias "},
+                                       {"B-18", "-4 zero-dummy "},
+                                       {"B-20a", "-4 fold+ -4 hook+ +4 drop "},
+                                       {"B-20b", "-4 fold+ -4 hook+ +4 fold= +4 hook= +4 unflag "},
+                                       {"B-21", "-2 fold+ -2 hook+ +2 drop "},
+                                       {"B-24", "-4 sum +4 none= "},
+                                       {"M-W10", "+4 flag "},
                                    });
 }
 

@@ -9,12 +9,12 @@ namespace {
 TEST(ScaleFaults, RewriteThePlan) {
   expect_rewrites(add_scale_faults, {
                                         {"B-33", ""},
-                                        {"B-35", ""},
+                                        {"B-35", "+2 scale "},
                                         {"B-39", ""},
-                                        {"B-40", ""},
+                                        {"B-40", "-1 scale -1 scale@r "},
                                         {"B-46", ""},
-                                        {"K09", ""},
-                                        {"M-W24", ""},
+                                        {"K09", "-1 scale -1 scale@r "},
+                                        {"M-W24", "+1 scale +1 scale@r "},
                                     });
 }
 
