@@ -149,7 +149,13 @@ class AlignedGemm {
   }
 
   /// z of tensor-core 1: scales in the chip's order. Block scales are already inside.
+  /// A zero accumulator gives +0 whatever the signs of its factors: measured on an H200 with alpha = -1.5.
   float scaled(float accumulated, const Tile& tile, std::int64_t lane) const {
+    const float z = factored(accumulated, tile, lane);
+    return accumulated == 0 && z == 0 ? 0.0f : z;
+  }
+
+  float factored(float accumulated, const Tile& tile, std::int64_t lane) const {
     const auto scale_a = [&] {
       return scale_of(problem_.scale_mode_a, problem_.scales_a, problem_.m, problem_.k, tile.row + lane, 0);
     };
