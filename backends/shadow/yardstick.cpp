@@ -1,6 +1,6 @@
 #include "backends/shadow/yardstick.h"
 
-#include "backends/cuda/fold_order.h"
+#include "backends/fold_order.h"
 
 namespace shardcheck::shadowing {
 namespace {

@@ -36,6 +36,7 @@ bool PlanEdit::commit() {
     if (!erased_[static_cast<std::size_t>(i)]) ops.push_back(op(i));
     for (; next != insertions_.end() && next->at == i; ++next) ops.push_back(next->op);
   }
+  for (; next != insertions_.end(); ++next) ops.push_back(next->op);  // before the end of the plan
   moved.push_back(static_cast<std::int32_t>(ops.size()));
   plan_.ops = std::move(ops);
   const auto follow = [&](OpIndex& index) { index.value = moved[static_cast<std::size_t>(index.value)]; };

@@ -62,7 +62,7 @@ double common_ratio(std::span<const double> expected, std::span<const float> act
   for (std::size_t i = 0; i < expected.size(); ++i) {
     const double value = static_cast<double>(actual[i]);
     if (expected[i] == 0 && value == 0) continue;
-    if (expected[i] == 0 || (ratio != 0 && value != ratio * expected[i])) return 0;
+    if (expected[i] == 0 || value == 0 || (ratio != 0 && value != ratio * expected[i])) return 0;
     ratio = value / expected[i];
   }
   return ratio;

@@ -51,7 +51,8 @@ RoundingPath path_of(const Scenario& s, const ScenarioData& data, std::int32_t p
   const ScenarioParameter& p = s.parameters[static_cast<std::size_t>(parameter)];
   const std::int64_t uses = data.uses_of(parameter), writes = uses * s.microbatches;
   RoundingPath path{0, 0, 0};
-  add_roundings(path, p.dtype, 2 * uses + 2);  // autograd: store, sum, placeholder
+  const std::int64_t returned = unfused_uses(s, parameter);  // a fused gradient never has p's type (W16)
+  if (returned > 0) add_roundings(path, p.dtype, 2 * returned + 2);  // autograd: store, sum, placeholder
   // A write rounds its product and its sum; local sums are in main_grad or, in a lease, in the comm type.
   add_roundings(path, has_leases(s.strategy) ? s.comm : s.main_grad, 2 * writes);
   add_roundings(path, s.comm, 1);      // staging

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+
 #include "backends/cpu/cpu_backend.h"
 #include "backends/faulty/faulty.h"
 #include "backends/shadow/shadow_backend.h"
@@ -67,7 +69,9 @@ TEST(Comparison, NamesTheFirstOpOfEveryNumericFault) {
     const bool is_structural = fault.name == "skip-last-rank" || fault.name == "drop-last-element" ||
                                fault.name == "stale-beta" || fault.name == "empty-gemm-skips" ||
                                fault.name == "scale-twice";
-    if (is_structural) EXPECT_GT(seen, 0) << fault.name;
+    if (is_structural) {
+      EXPECT_GT(seen, 0) << fault.name;
+    }
   }
 }
 
@@ -111,6 +115,42 @@ TEST(Comparison, OfDifferentArithmeticIsByBounds) {
     bounded += comparison.ops_bounded;
   }
   EXPECT_GT(bounded, 0);
+}
+
+/// Right as long as somebody waits after every op: what is read after several writing ops is spoiled, as a
+/// missing order between streams would.
+class Racing final : public Backend {
+ public:
+  BackendInfo info() const override { return inner_->info(); }
+  void execute(const Plan& plan, OpIndex first, OpIndex last) override {
+    inner_->execute(plan, first, last);
+    for (std::int32_t i = first.value; i < last.value; ++i) {
+      const Action& action = plan.ops[static_cast<std::size_t>(i)].action;
+      in_flight_ += access_of(action).writes != 0 && !std::holds_alternative<Allocate>(action);
+    }
+  }
+  void write(const Plan& plan, Rank rank, View view, std::span<const std::byte> bytes) override {
+    inner_->write(plan, rank, view, bytes);
+  }
+  void read(const Plan& plan, Rank rank, View view, std::span<std::byte> bytes) override {
+    inner_->read(plan, rank, view, bytes);
+    if (in_flight_ > 1) bytes[0] ^= std::byte{1};
+    in_flight_ = 0;
+  }
+
+ private:
+  std::unique_ptr<Backend> inner_ = make_cpu_backend(kIdeal);
+  int in_flight_ = 0;
+};
+
+TEST(Comparison, WhatOnlyFastRunsShowIsSaidToBeARace) {
+  const auto reference = make_cpu_backend(kIdeal);
+  Racing racing;
+  const auto shadow = make_shadow_backend(BorrowedPair{*reference, racing}, {.after = AfterDifference::stop});
+  const auto findings = compare_backends(one_weight(), Poison::quiet_nan, *shadow);
+  ASSERT_FALSE(findings.empty());
+  EXPECT_NE(findings[0].sentence.find("an order between streams is missing"), std::string::npos)
+      << findings[0].sentence;
 }
 
 }  // namespace

@@ -79,8 +79,9 @@ TEST(ErrorBounds, HoldForTheTensorCoreOnAdversarialData) {
         for (int i = 0; i < 200; ++i) attack(operand, output, accumulate, i % 4, random, used);
         // Rounded once to 16 bits, the two agree but near ties: nothing to approach the bound with.
         const bool rounds_alike = output != DType::f32 && !accumulate;
-        if (!rounds_alike)
+        if (!rounds_alike) {
           EXPECT_GT(used.most, 0.001) << name_of(operand) << " to " << name_of(output) << ": an empty bound";
+        }
         EXPECT_LT(used.most, 1);
         RecordProperty(std::string(name_of(operand)) + "_" + std::string(name_of(output)), used.gemms);
       }
