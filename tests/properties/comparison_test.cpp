@@ -124,9 +124,13 @@ class Racing final : public Backend {
   BackendInfo info() const override { return inner_->info(); }
   void execute(const Plan& plan, OpIndex first, OpIndex last) override {
     inner_->execute(plan, first, last);
+    if (first.value == 0) in_flight_ = 0;
     for (std::int32_t i = first.value; i < last.value; ++i) {
       const Action& action = plan.ops[static_cast<std::size_t>(i)].action;
-      in_flight_ += access_of(action).writes != 0 && !std::holds_alternative<Allocate>(action);
+      const bool undefines = std::holds_alternative<Allocate>(action) ||
+                             std::holds_alternative<OpenLease>(action) ||
+                             std::holds_alternative<Undefine>(action);
+      in_flight_ += access_of(action).writes != 0 && !undefines;
     }
   }
   void write(const Plan& plan, Rank rank, View view, std::span<const std::byte> bytes) override {
