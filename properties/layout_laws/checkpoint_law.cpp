@@ -1,7 +1,6 @@
 #include "properties/layout_laws/checkpoint_law.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "core/error.h"
 
@@ -41,10 +40,7 @@ bool is_held(const GroupClaim& group, ParamId param, const SavedPiece& piece) {
 }  // namespace
 
 checkpoint::ShardedIndex checkpoint_index(const Claim& claim) {
-  layout::Layout built;
-  for (const GroupClaim& group : claim.groups) built.buffers.push_back(group.rule);
-  const layout::Ownership ownership(std::move(built), claim.asked.parameters);
-  return checkpoint::index_of(ownership, claim.asked.parameters, claim.asked.layout);
+  return checkpoint::index_of(ownership_of(claim), claim.asked.parameters, claim.asked.layout);
 }
 
 void judge_checkpoint_index(const Claim& claim, const checkpoint::ShardedIndex& index, Findings& findings) {

@@ -61,6 +61,15 @@ Claim claim_of(const Asked& asked) {
   return claim;
 }
 
+layout::Ownership ownership_of(const Claim& claim) {
+  layout::Layout built;
+  for (const GroupClaim& group : claim.groups) {
+    Buffer& buffer = built.buffers.emplace_back(group.rule);
+    for (layout::Slot& slot : buffer.slots) slot.numel = claim.parameter(slot.param).numel();
+  }
+  return {std::move(built), claim.asked.parameters};
+}
+
 void report(Findings& findings, const Claim& claim, LawFinding finding, ParamId param) {
   finding.layout = claim.asked.layout;
   if (param.value >= 0) finding.parameter = claim.parameter(param).name;

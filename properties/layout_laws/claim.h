@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/layout/ownership.h"
 #include "core/layout/registry.h"
 #include "properties/layout_laws/laws.h"
 
@@ -60,6 +61,9 @@ struct Claim {
 
 /// Builds the layout and writes it out. Throws as layout_named.
 Claim claim_of(const Asked& asked);
+
+/// Ownership queries over the rules of a claim; sizes of tensors are those of the parameters.
+layout::Ownership ownership_of(const Claim& claim);
 
 /// Appends a finding about a claim.
 void report(Findings& findings, const Claim& claim, LawFinding finding, ParamId param = {-1});

@@ -13,12 +13,6 @@ using layout::Spot;
 
 constexpr std::uint32_t kFresh = 0x7fd0beef;  ///< storage that nobody has written
 
-Ownership ownership_of(const Claim& claim) {
-  layout::Layout built;
-  for (const GroupClaim& group : claim.groups) built.buffers.push_back(group.rule);
-  return {std::move(built), claim.asked.parameters};
-}
-
 std::uint32_t* cell(const Claim& claim, Memory& memory, const Spot& spot, std::int64_t i) {
   auto& storage =
       memory[spot.buffer]

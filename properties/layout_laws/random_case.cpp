@@ -112,6 +112,7 @@ Mesh draw_mesh(Draw& draw, const layout::NamedLayout& layout) {
   } else if (layout.promises.several_shard_axes && draw.chance(15)) {
     mesh = {{{"outer", draw.pick({2, 3}), AxisUse::shard}, {"inner", draw.pick({2, 3, 4}), AxisUse::shard}}};
   } else if (layout.name == "fsdp2-per-param" && draw.chance(15)) {
+    mesh.axes.front().size = std::min(mesh.axes.front().size, 8);
     mesh.axes.insert(mesh.axes.begin(), {"replicate", 2, AxisUse::replicate});
   }
   return mesh;
@@ -119,7 +120,12 @@ Mesh draw_mesh(Draw& draw, const layout::NamedLayout& layout) {
 
 void draw_placements(Draw& draw, const Mesh& mesh, Configuration& configuration) {
   using enum Placement::Kind;
-  if (draw.chance(40)) return;  // the default: tensor parallelism first
+  if (draw.chance(40)) return;                     // the default: tensor parallelism first
+  if (mesh.axes.size() == 2 && draw.chance(15)) {  // what a strided shard was invented for
+    configuration.placements = {{strided_shard, 0, mesh.axes[1].size}, {shard, 0}};
+    configuration.order = {0, 1};
+    return;
+  }
   for (const layout::Axis& axis : mesh.axes) {
     Placement placement{axis.use == AxisUse::replicate ? replicate : shard};
     if (placement.cuts() && draw.chance(15)) placement.kind = replicate;
