@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <mutex>
 #include <thread>
 
 #include "core/error.h"
@@ -11,12 +12,20 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+/// Communicators come and go one after the other: with several backends in threads of one process, NCCL 2.28 ended in
+/// a double free when some aborted theirs while others made new ones (seen on two H200s).
+std::recursive_mutex& birth_and_death() {
+  static std::recursive_mutex mutex;
+  return mutex;
+}
+
 }  // namespace
 
 const std::vector<ncclComm_t>& Communicators::among(const std::vector<int>& devices) {
   const auto found = communicators_.find(devices);
   if (found != communicators_.end()) return found->second;
 
+  const std::scoped_lock one_at_a_time(birth_and_death());
   ncclUniqueId id;
   SC_CHECK(ncclGetUniqueId(&id));
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
@@ -91,6 +100,8 @@ void Communicators::give_up(std::string_view what) {
 }
 
 void Communicators::abort_all() {
+  if (communicators_.empty()) return;
+  const std::scoped_lock one_at_a_time(birth_and_death());
   if (ncclGroupStart() != ncclSuccess) return;
   for (const auto& [devices, members] : communicators_) {
     for (const ncclComm_t member : members) {
