@@ -90,7 +90,9 @@ bool last_parameter_left_out(Planned& planned, const Scenario&) {
   PlanEdit edit(planned);
   for (std::int32_t i = 0; i < edit.size(); ++i) {
     const Op op = edit.op(i);
-    if (!is_reduction(op)) continue;
+    // A reduce-scatter without one of its parameters would not be cut into equal parts.
+    const auto* communicate = std::get_if<Communicate>(&op.action);
+    if (!is_reduction(op) || communicate->collective != Collective::all_reduce) continue;
     for (const Placement& p : edit.plan().placements) {
       const View bucket = edit.view(op, 0);
       const bool inside = p.parameter.value == 0 && p.view.buffer == bucket.buffer &&
