@@ -1,5 +1,7 @@
 #include "properties/layout_laws/judge.h"
 
+#include <algorithm>
+
 #include "core/error.h"
 #include "properties/layout_laws/bounds.h"
 #include "properties/layout_laws/bytes.h"
@@ -36,7 +38,13 @@ bool is_small(const Claim& claim) {
   return storage_of(claim) <= kMostStorage && can_move(claim);
 }
 
+/// A frozen tensor that the source holds nowhere may still be too large for the target to write out.
+bool has_huge_tensor(const Asked& asked) {
+  return std::ranges::any_of(asked.parameters, [](const auto& p) { return p.numel() > kMostStorage; });
+}
+
 void judge_move(const Claim& claim, const Asked& target, Verdict& verdict) {
+  if (has_huge_tensor(target)) return;
   std::optional<Claim> other;
   try {
     other = claim_of(target);

@@ -1,11 +1,13 @@
 // L18 with files: random models are saved under one random layout and loaded under another, through the disk.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 
 #include "core/checkpoint/sharded.h"
 #include "core/error.h"
+#include "properties/layout_laws/judge.h"
 #include "properties/layout_laws/memory.h"
 #include "properties/layout_laws/random_case.h"
 #include "tests/core/checkpoint/temp_folder.h"
@@ -62,6 +64,8 @@ TEST(RealFiles, WhatOneLayoutSavesAnotherLoads) {
     }
     SCOPED_TRACE(testing::Message() << "case " << i << ": " << to_text(drawn.asked) << "\nto "
                                     << to_text(*drawn.moved_to));
+    const auto is_huge = [](const layout::Parameter& p) { return p.numel() > kMostStorage; };
+    if (std::ranges::any_of(drawn.asked.parameters, is_huge)) continue;
     std::optional<Claim> from, to;
     try {
       from = claim_of(drawn.asked);
