@@ -102,12 +102,14 @@ constexpr Hostile kHostile[] = {
     {"wrong_length", R"({"t": {"dtype": "BF16", "shape": [1], "data_offsets": [0, 4]}})", 4,
      "4 bytes, but dtype BF16 and shape [1] make 2"},
     {"overlap",
-     R"({"a": {"dtype": "U8", "shape": [3], "data_offsets": [0, 3]}, "b": {"dtype": "U8", "shape": [2], "data_offsets": [2, 4]}})",
+     R"({"a": {"dtype": "U8", "shape": [3], "data_offsets": [0, 3]},
+         "b": {"dtype": "U8", "shape": [2], "data_offsets": [2, 4]}})",
      4, "tensor \"b\": data_offsets: begin 2 lies inside"},
     {"hole", R"({"a": {"dtype": "U8", "shape": [1], "data_offsets": [1, 2]}})", 2, "belong to no tensor"},
     {"data_left_over", R"({"a": {"dtype": "U8", "shape": [1], "data_offsets": [0, 1]}})", 2, "end at byte 1"},
     {"duplicate_name",
-     R"({"a": {"dtype": "U8", "shape": [0], "data_offsets": [0, 0]}, "a": {"dtype": "U8", "shape": [0], "data_offsets": [0, 0]}})",
+     R"({"a": {"dtype": "U8", "shape": [0], "data_offsets": [0, 0]},
+         "a": {"dtype": "U8", "shape": [0], "data_offsets": [0, 0]}})",
      0, "\"a\" occurs twice"},
     {"duplicate_field", R"({"a": {"dtype": "U8", "dtype": "U8", "shape": [0], "data_offsets": [0, 0]}})", 0,
      "\"dtype\" occurs twice"},
@@ -139,7 +141,8 @@ TEST(Safetensors, HostileFiles) {
 /// Every prefix and every changed byte of a good header is read or refused with an Error, and nothing else.
 TEST(Safetensors, AnyDamageIsReadOrRefused) {
   const std::string good =
-      R"({"t":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"u":{"dtype":"U8","shape":[1,3],"data_offsets":[8,11]}})";
+      R"({"t":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},)"
+      R"("u":{"dtype":"U8","shape":[1,3],"data_offsets":[8,11]}})";
   int read = 0, refused = 0;
   const auto attempt = [&](const std::string& header) {
     try {
