@@ -9,6 +9,7 @@
 #include "properties/layout_laws/cover.h"
 #include "properties/layout_laws/cuts.h"
 #include "properties/layout_laws/order.h"
+#include "properties/layout_laws/planes.h"
 #include "properties/layout_laws/quirks.h"
 #include "properties/layout_laws/rebuild.h"
 
