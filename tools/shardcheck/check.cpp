@@ -150,7 +150,7 @@ class Check {
         out_ << fmt::format("kept failure {}: {}\n", outcome.file,
                             paint(terminal_, Tone::bad, "still BROKEN"))
              << findings_text(terminal_, outcome.findings)
-             << labelled(terminal_, "reproduce", paint(terminal_, Tone::strong, reproduce));
+             << labelled_command(terminal_, "reproduce", reproduce);
       } else {
         outcome.moved_to = folder_.set_aside(kept.file).string();
         out_ << fmt::format("kept failure {}: {}, moved to {}\n", outcome.file,

@@ -54,8 +54,7 @@ const Verb& verb_named(const std::string& name) {
   if (found != std::end(kVerbs)) return *found;
   std::vector<std::string> known;
   for (const Verb& verb : kVerbs) known.emplace_back(verb.name);
-  throw Error(ErrorKind::bad_input, unknown_name({.word = name, .kind = "verb", .known = known}) +
-                                        "; `shardcheck --help` lists them");
+  throw Error(ErrorKind::bad_input, unknown_name({name, "verb", std::move(known), "shardcheck --help"}));
 }
 
 ExitStatus dispatch(Session& session, Arguments arguments) {

@@ -85,7 +85,7 @@ ExitStatus explain_verb(Session& session, const Arguments& arguments) {
   }
   session.out << diagnosis_text(terminal, diagnose(scenario, findings.front(), *backend), scenario);
   session.out << also_text(terminal, std::span(findings).subspan(1))
-              << labelled(terminal, "reproduce", reproduce_text(file, choice));
+              << labelled_command(terminal, "reproduce", reproduce_text(file, choice));
   return ExitStatus::broken;
 }
 

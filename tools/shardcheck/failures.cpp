@@ -56,7 +56,8 @@ FailureName name_in(const fs::path& file) {
 
 std::string label_of(const BackendChoice& choice) {
   std::string label = choice.backend;
-  if (choice.profile != BackendChoice{}.profile) label += "-" + choice.profile;
+  if (!choice.against.empty()) label += "-against-" + choice.against;
+  if (choice.arithmetic() != BackendChoice{}.arithmetic()) label += "-" + choice.arithmetic();
   std::ranges::replace_if(
       label, [](unsigned char c) { return std::isalnum(c) == 0 && c != '-' && c != '_'; }, '-');
   return label;

@@ -50,6 +50,7 @@ std::string json_report(const CheckResult& result) {
                        {"exit_status", static_cast<int>(exit_of(result))},
                        {"interrupted", result.is_interrupted},
                        {"backend", result.backend.backend},
+                       {"against", result.backend.against},
                        {"profile", result.backend.arithmetic()},
                        {"seed", result.seed},
                        {"seconds", result.seconds},

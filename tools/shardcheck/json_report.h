@@ -7,9 +7,10 @@
 
 namespace shardcheck {
 
-/// {"command", "verdict": "held" | "broken" | "gave_up", "exit_status", "interrupted", "backend", "profile",
-/// "seed", "seconds", "cases", "kept": [{"file", "moved_to", "findings"}], "properties": [{"id", "clauses",
-/// "verdict", "cases", "seconds", "coverage": {situation: cases}, "missing", "budget_used", "failure":
+/// {"command", "verdict": "held" | "broken" | "gave_up", "exit_status", "interrupted", "backend", "against",
+/// "profile", "seed", "seconds", "cases", "kept": [{"file", "moved_to", "findings"}], "properties": [{"id",
+/// "clauses", "verdict", "cases", "seconds", "coverage": {situation: cases}, "missing", "budget_used",
+/// "failure":
 /// {"case", "shrinks", "file", "scenario"}, "findings": [...]}]}; a finding is that of
 /// core/contract/finding.h.
 std::string json_report(const CheckResult& result);

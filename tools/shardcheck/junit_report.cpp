@@ -92,8 +92,8 @@ std::string junit_report(const CheckResult& result) {
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites {}>\n  <testsuite {}>\n    <properties>\n"
       "      <property name=\"seed\" value=\"{}\"/>\n      <property name=\"backend\" value=\"{}\"/>\n"
       "      <property name=\"profile\" value=\"{}\"/>\n    </properties>\n{}  </testsuite>\n</testsuites>\n",
-      counts, counts, result.seed, xml_escaped(result.backend.backend), xml_escaped(result.backend.arithmetic()),
-      cases);
+      counts, counts, result.seed, xml_escaped(result.backend.backend),
+      xml_escaped(result.backend.arithmetic()), cases);
 }
 
 }  // namespace shardcheck

@@ -107,7 +107,7 @@ const Subject& subject_named(const std::string& name) {
     if (subject.name == name) return subject;
     known.emplace_back(subject.name);
   }
-  throw bad_input("shardcheck list", unknown_name({name, "subject", known}));
+  throw bad_input("shardcheck list", unknown_name({name, "subject", std::move(known), ""}));
 }
 
 }  // namespace

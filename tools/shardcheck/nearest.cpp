@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <numeric>
 
 namespace shardcheck {
 namespace {
@@ -15,20 +14,22 @@ std::string lowered(std::string text) {
   return text;
 }
 
-/// Insertions, deletions and replacements that turn one word into the other (Levenshtein).
+/// Insertions, deletions, replacements and swaps of neighbours that turn one word into the other (Damerau).
 std::size_t edits_between(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
+  std::vector<std::vector<std::size_t>> edits(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+  for (std::size_t i = 0; i <= a.size(); ++i) {
+    for (std::size_t j = 0; j <= b.size(); ++j) {
+      if (i == 0 || j == 0) {
+        edits[i][j] = i + j;
+        continue;
+      }
+      const std::size_t replaced = edits[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      edits[i][j] = std::min({replaced, edits[i - 1][j] + 1, edits[i][j - 1] + 1});
+      const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (swapped) edits[i][j] = std::min(edits[i][j], edits[i - 2][j - 2] + 1);
     }
   }
-  return row.back();
+  return edits[a.size()][b.size()];
 }
 
 std::string quoted(const std::vector<std::string>& names) {
@@ -69,9 +70,11 @@ std::string unknown_name(const UnknownName& name) {
   const std::string shown = name.word.size() <= kShown ? name.word : name.word.substr(0, kShown) + "...";
   const std::string sentence = fmt::format("\"{}\" is not a known {}", shown, name.kind);
   const auto near = nearest(name);
-  if (!near.empty()) return fmt::format("{}; did you mean {}?", sentence, quoted(near));
+  const std::string all = name.all.empty() ? "" : fmt::format("`{}` lists them", name.all);
+  if (!near.empty())
+    return fmt::format("{}; did you mean {}?{}{}", sentence, quoted(near), all.empty() ? "" : " ", all);
   if (name.known.size() <= kFew) return fmt::format("{}; known are {}", sentence, quoted(name.known));
-  return sentence;
+  return all.empty() ? sentence : fmt::format("{}; {}", sentence, all);
 }
 
 }  // namespace shardcheck

@@ -137,11 +137,7 @@ void Options::refuse_unknown(const std::vector<std::string>& words) const {
   std::vector<std::string> known = {"--help"};
   for (const Flag& each : flags_) known.push_back(dashed(each.shown.name));
   throw bad_input(
-      verb,
-      fmt::format(
-          "{}; `{} --help` lists the flags",
-          unknown_name({.word = flag->substr(0, flag->find('=')), .kind = "flag", .known = std::move(known)}),
-          verb));
+      verb, unknown_name({flag->substr(0, flag->find('=')), "flag", std::move(known), verb + " --help"}));
 }
 
 bool Options::parse(const std::vector<std::string>& arguments, Session& session) const {

@@ -44,6 +44,12 @@ Tally tally(const RedesignReport& report, std::string_view mode) {
   return counts;
 }
 
+/// Without blanks at the end.
+std::string trimmed(std::string line) {
+  while (line.ends_with(' ')) line.pop_back();
+  return line;
+}
+
 std::string cell_text(const Terminal& terminal, const RedesignCell* cell) {
   constexpr std::string_view kWidth = "{:<4}";
   if (cell == nullptr || !cell->applicable) return paint(terminal, Tone::faint, fmt::format(kWidth, "-"));
@@ -71,22 +77,22 @@ std::string heads() {
       uses += ' ';
     }
   }
-  return modes + "\n" + microbatches + "\n" + uses + "\n";
+  return trimmed(modes) + "\n" + trimmed(microbatches) + "\n" + trimmed(uses) + "\n";
 }
 
 std::string matrix(const Terminal& terminal, const RedesignReport& report) {
   std::string text = paint(terminal, Tone::faint, heads());
   for (const auto destination : kDestinations) {
     for (const auto touched : kClasses) {
-      text += fmt::format("  {:<11}{:<4}", destination, touched);
+      std::string line = fmt::format("  {:<11}{:<4}", destination, touched);
       for (const auto mode : kModes) {
         for (const auto microbatch : kMicrobatches) {
           for (int uses = 0; uses <= kMostUses; ++uses)
-            text += cell_text(terminal, find(report, destination, touched, mode, microbatch, uses));
-          text += ' ';
+            line += cell_text(terminal, find(report, destination, touched, mode, microbatch, uses));
+          line += ' ';
         }
       }
-      text += "\n";
+      text += trimmed(line) + "\n";
     }
   }
   return text;
@@ -155,7 +161,8 @@ ExitStatus redesigns_verb(Session& session, const Arguments& arguments) {
   out << overview(terminal, reports);
   for (const RedesignReport& report : reports)
     out << "\n"
-        << paint(terminal, Tone::strong, report.id) << "  " << report.description << "\n"
+        << paint(terminal, Tone::strong, report.id) << "\n  "
+        << wrap(report.description, {.width = terminal.width, .indent = 2}) << "\n"
         << matrix(terminal, report);
   out << kLegend;
   if (json.is_wanted()) write(json, session, json_of(reports, choice));

@@ -41,7 +41,8 @@ ExitStatus replay_verb(Session& session, const Arguments& arguments) {
                                counted(std::ssize(properties), "property"), on);
     return ExitStatus::held;
   }
-  session.out << labelled(terminal, "why", "shardcheck explain " + shell_quoted(file) + flags_text(choice))
+  session.out << labelled_command(terminal, "why",
+                                  "shardcheck explain " + shell_quoted(file) + flags_text(choice))
               << fmt::format("{}: {}; {}\n", paint(terminal, Tone::bad, "BROKEN"),
                              counted(std::ssize(findings), "finding"), on);
   return ExitStatus::broken;

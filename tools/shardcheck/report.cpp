@@ -1,10 +1,10 @@
 #include "tools/shardcheck/report.h"
 
 #include <fmt/format.h>
-
-#include <algorithm>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <limits>
 
 #include "core/contract/clauses.h"
 #include "sim/scenario/json.h"
@@ -62,8 +62,8 @@ std::string shrunk_text(const Failure& failure) {
                        counted(std::ssize(s.parameters), "parameter"), counted(s.microbatches, "microbatch"),
                        counted(s.steps, "step"));
   };
-  return fmt::format("case {}, {}; shrunk to {} in {}", grouped(failure.number), size(failure.first),
-                     size(failure.shrunk), counted(failure.tries, "step"));
+  return fmt::format("case {}, {}; shrunk to {} after {}", grouped(failure.number), size(failure.first),
+                     size(failure.shrunk), counted(failure.tries, "try"));
 }
 
 /// The sentence behind the verdict word.
@@ -104,6 +104,12 @@ std::string labelled(const Terminal& terminal, std::string_view label, std::stri
          "\n";
 }
 
+std::string labelled_command(const Terminal& terminal, std::string_view label, std::string_view command) {
+  Terminal endless = terminal;
+  endless.width = std::numeric_limits<int>::max();
+  return labelled(endless, label, paint(terminal, Tone::strong, command));
+}
+
 std::string finding_text(const Terminal& terminal, const Finding& finding) {
   const Clause* clause = find_clause(finding.clause);
   std::string text = "  " + paint(terminal, Tone::bad, title_of(finding.clause)) + "\n";
@@ -135,7 +141,8 @@ std::string also_text(const Terminal& terminal, std::span<const Finding> others)
   }
   std::string text;
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    const std::string more = times[i] == 0 ? ")" : fmt::format("; and in {} more)", counted(times[i], "place"));
+    const std::string more =
+        times[i] == 0 ? ")" : fmt::format("; and in {} more)", counted(times[i], "place"));
     text += labelled(terminal, i == 0 ? "also" : "", lines[i] + more);
   }
   return text;
@@ -151,7 +158,7 @@ std::string failure_text(const Terminal& terminal, const PropertyResult& result)
   std::string text = findings_text(terminal, failure.findings);
   text += labelled(terminal, "scenario", describe(failure.shrunk));
   if (failure.tries > 0) text += labelled(terminal, "found", shrunk_text(failure));
-  text += labelled(terminal, "reproduce", paint(terminal, Tone::strong, result.reproduce));
+  text += labelled_command(terminal, "reproduce", result.reproduce);
   if (result.file.empty()) text += "\n" + to_json(failure.shrunk);
   return text;
 }

@@ -18,10 +18,14 @@ std::string headline(const Finding& finding);
 /// A labelled paragraph: "  where      op 17 ...", wrapped to the terminal.
 std::string labelled(const Terminal& terminal, std::string_view label, std::string_view text);
 
+/// The same for a command: on one line however long it is, so that it can be copied.
+std::string labelled_command(const Terminal& terminal, std::string_view label, std::string_view command);
+
 /// The finding with its evidence: clause, what happened, where, values, provenance, history.
 std::string finding_text(const Terminal& terminal, const Finding& finding);
 
-/// A line for each kind of breach among `others`: the sentence, its first place, and in how many more it happened.
+/// A line for each kind of breach among `others`: the sentence, its first place, and in how many more it
+/// happened.
 std::string also_text(const Terminal& terminal, std::span<const Finding> others);
 
 /// The first finding in full and a line for each kind of the others.
@@ -37,7 +41,7 @@ struct LineWidths {
 };
 LineWidths widths_of(std::span<const Property* const> properties);
 
-/// "legal-beta  W4 W17 W35   7,058 cases   1.9 s   9/9 situations   held".
+/// "legal-beta  W4 W17 W35   7,058 cases   1.9 s   24/24 situations   held".
 std::string property_line(const Terminal& terminal, const PropertyResult& result, const LineWidths& widths);
 
 /// "held: 17 properties, 120,003 cases in 41 s (2,912 a second), seed 1, cpu (ideal)".

@@ -25,7 +25,7 @@ Error unknown_property(const std::string& name) {
     for (const auto clause : property.clauses) known.emplace_back(clause);
   }
   return bad_input("property",
-                   unknown_name({name, "property", known}) + "; `shardcheck list properties` shows all");
+                   unknown_name({name, "property", std::move(known), "shardcheck list properties"}));
 }
 
 }  // namespace

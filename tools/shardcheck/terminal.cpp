@@ -29,10 +29,17 @@ int width_of(int descriptor) {
   return width <= 0 ? Terminal{}.width : std::clamp(width, kNarrowest, kWidest);
 }
 
-/// Columns that UTF-8 text takes, as long as every character takes one.
+/// Columns that UTF-8 text takes, as long as every character takes one and a tone none.
 int columns_of(std::string_view text) {
-  return static_cast<int>(
-      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+  int columns = 0;
+  bool is_tone = false;
+  for (const char c : text) {
+    const bool continues = (static_cast<unsigned char>(c) & 0xC0) == 0x80;
+    if (c == '\x1b') is_tone = true;
+    if (!is_tone && !continues) ++columns;
+    if (c == 'm') is_tone = false;
+  }
+  return columns;
 }
 
 }  // namespace
@@ -61,8 +68,9 @@ std::string wrap(std::string_view text, const WrapOptions& options) {
     const auto end = std::min(text.find(' '), text.size());
     const std::string_view word = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
+    if (word.empty()) continue;
     const bool is_first = column == options.indent;
-    if (!is_first && column + 1 + columns_of(word) > options.width) {
+    if (!is_first && column > options.width - 1 - columns_of(word)) {
       wrapped += '\n' + std::string(static_cast<std::size_t>(options.indent), ' ');
       column = options.indent;
     } else if (!is_first) {

@@ -18,7 +18,8 @@ std::string grouped(std::int64_t number) {
 std::string counted(std::int64_t number, std::string_view noun) {
   if (number == 1) return fmt::format("1 {}", noun);
   if (noun.ends_with("ch")) return fmt::format("{} {}es", grouped(number), noun);
-  if (noun.ends_with("ty")) return fmt::format("{} {}ies", grouped(number), noun.substr(0, noun.size() - 1));
+  if (noun.ends_with("ty") || noun.ends_with("try"))
+    return fmt::format("{} {}ies", grouped(number), noun.substr(0, noun.size() - 1));
   return fmt::format("{} {}s", grouped(number), noun);
 }
 

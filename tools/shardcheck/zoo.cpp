@@ -13,6 +13,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "properties/diagnosis/diagnosis.h"
 #include "properties/runner.h"
 #include "sim/scenario/json.h"
 #include "tools/shardcheck/backend_choice.h"
@@ -75,7 +76,7 @@ std::vector<const Fault*> selected_faults(const std::vector<std::string>& names)
       std::vector<std::string> known;
       for (const Fault& each : zoo()) known.emplace_back(each.id);
       throw bad_input("shardcheck zoo",
-                      unknown_name({name, "fault", known}) + "; `shardcheck list faults` shows all");
+                      unknown_name({name, "fault", std::move(known), "shardcheck list faults"}));
     }
     if (std::ranges::find(selected, fault) == selected.end()) selected.push_back(fault);
   }
@@ -218,7 +219,11 @@ ExitStatus zoo_verb(Session& session, const Arguments& arguments) {
       std::ranges::count_if(hunts, [](const Hunt& hunt) { return hunt.caught_by != nullptr; });
   const bool has_escaped = caught < std::ssize(hunts);
   out << table_of(hunts, terminal);
-  if (faults.size() == 1 && !hunts.empty()) out << portrait(hunts.front(), terminal);
+  if (faults.size() == 1 && !hunts.empty()) {
+    Hunt& only = hunts.front();
+    if (!only.findings.empty()) complete(only.findings.front(), only.smallest, *run.make_backend());
+    out << portrait(only, terminal);
+  }
   for (const std::string& file : files)
     out << fmt::format("saved {}: shardcheck explain {}{}\n", file, shell_quoted(file),
                        flags_text(options.backend));

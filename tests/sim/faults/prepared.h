@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "core/assert.h"
 #include "sim/faults/kinds.h"
 #include "sim/faults/prepare.h"
 #include "sim/faults/zoo.h"
@@ -25,6 +26,16 @@ inline Scenario prepared(const Fault& fault, Scenario s = two_weights()) {
   return s;
 }
 
+/// The plan of the prepared scenario, rewritten by the fault of that id.
+inline Plan rewritten(std::string_view id) {
+  const Fault* fault = find_fault(id);
+  SC_ASSERT(fault != nullptr, "a fault that is not in the zoo");
+  const Scenario s = prepared(*fault);
+  Planned planned = plan_of(s);
+  EXPECT_TRUE(fault->rewrite(planned, s)) << id;
+  return planned.plan;
+}
+
 /// The words that the rewrite takes from the plan and brings into it: "-2 write1 +2 write0".
 inline std::string difference(const Fault& fault) {
   const Scenario s = prepared(fault);
@@ -41,7 +52,7 @@ inline std::string difference(const Fault& fault) {
   return lost + gained;
 }
 
-/// An entry of a kind, and what it does to the plan.
+/// An entry of a kind, and what it does to the plan; nothing where ops only move or take other operands.
 struct Rewrite {
   std::string_view id, difference;
 };

@@ -20,5 +20,31 @@ TEST(ReductionFaults, RewriteThePlan) {
                                         });
 }
 
+TEST(ReductionFaults, MoveTheLastWriteBehindTheLaunch) {
+  for (const auto& [id, stream] : {std::pair{"B-25", Stream::reduce}, std::pair{"B-53", Stream::compute}}) {
+    const Plan plan = rewritten(id);
+    bool launched = false;
+    int late = 0;
+    for (const Op& op : plan.ops) {
+      if (std::holds_alternative<BeginStep>(op.action)) launched = false;
+      if (op.why.purpose == Purpose::reduce) {
+        EXPECT_EQ(op.stream, stream) << id;
+        launched = true;
+      }
+      late += launched && op.why.purpose == Purpose::write && op.why.parameter.value == 0;
+    }
+    EXPECT_EQ(late, 2) << id << ": one a step";
+  }
+}
+
+TEST(ReductionFaults, HandTheNeighboursSliceToTheConsumer) {
+  const Plan plan = rewritten("B-45");
+  for (const Op& op : plan.ops) {
+    if (!std::holds_alternative<Finish>(op.action)) continue;
+    const auto slices = plan.operand(op, 0);
+    EXPECT_GT(slices[0].offset, slices[1].offset) << "rank 0 has the second half";
+  }
+}
+
 }  // namespace
 }  // namespace shardcheck::tests

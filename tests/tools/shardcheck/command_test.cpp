@@ -25,11 +25,11 @@ TEST(Command, HelpListsEveryVerbAndVersion) {
 }
 
 TEST(Command, AMisspeltVerbIsNamedWithTheNearest) {
-  const CommandRun wrong = run({"chek"});
+  const CommandRun wrong = run({"chekc"});
   EXPECT_EQ(wrong.status, 2);
-  EXPECT_EQ(wrong.err,
-            "shardcheck: \"chek\" is not a known verb; did you mean \"check\"?; `shardcheck --help` "
-            "lists them\n");
+  EXPECT_EQ(
+      wrong.err,
+      "shardcheck: \"chekc\" is not a known verb; did you mean \"check\"? `shardcheck --help` lists them\n");
 }
 
 TEST(Command, AStreamThatCannotBeWrittenIsNotAVerdict) {

@@ -58,6 +58,7 @@ TEST_F(Failures, AFolderThatCannotBeMadeIsTheMachinesFault) {
 TEST_F(Failures, ABackendIsAWordInAFileName) {
   EXPECT_EQ(label_of({}), "cpu");
   EXPECT_EQ(label_of({.backend = "faulty:truncate-add", .profile = "hopper"}), "faulty-truncate-add-hopper");
+  EXPECT_EQ(label_of({.backend = "cuda", .against = "cpu"}), "cuda-against-cpu-hopper");
   EXPECT_EQ(label_of({.backend = "../x.y"}), "---x-y");
 }
 

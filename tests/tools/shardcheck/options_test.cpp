@@ -83,9 +83,8 @@ TEST(Options, WhatIsWrongIsASentence) {
   EXPECT_EQ(complaint({"--word"}), "--word: a value is expected behind this flag");
   EXPECT_EQ(complaint({"--word", "--number", "3"}), "--word: a value is expected behind this flag");
   EXPECT_EQ(complaint({"--wrod", "x"}),
-            "shardcheck try: \"--wrod\" is not a known flag; did you mean \"--word\"?; `shardcheck try "
-            "--help` lists "
-            "the flags");
+            "shardcheck try: \"--wrod\" is not a known flag; did you mean \"--word\"? `shardcheck try --help` "
+            "lists them");
 }
 
 TEST(Options, RandomDrawsASeed) {

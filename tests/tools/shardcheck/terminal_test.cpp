@@ -22,6 +22,8 @@ TEST(Terminal, ATonePaintsAndEnds) {
 TEST(Terminal, WordsWrapUnderTheIndent) {
   EXPECT_EQ(wrap("one two three", {.width = 9, .indent = 2}), "one two\n  three");
   EXPECT_EQ(wrap("a-word-that-is-too-long b", {.width = 9, .indent = 2}), "a-word-that-is-too-long\n  b");
+  EXPECT_EQ(wrap("one  two", {.width = 9, .indent = 2}), "one two");
+  EXPECT_EQ(wrap("\x1b[1mone two\x1b[0m three", {.width = 9, .indent = 2}), "\x1b[1mone two\x1b[0m\n  three");
   EXPECT_EQ(wrap("", {.width = 9, .indent = 2}), "");
 }
 

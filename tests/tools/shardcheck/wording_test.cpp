@@ -17,6 +17,7 @@ TEST(Wording, ThousandsAreGrouped) {
 TEST(Wording, NounsAreCounted) {
   EXPECT_EQ(counted(1, "microbatch"), "1 microbatch");
   EXPECT_EQ(counted(2, "microbatch"), "2 microbatches");
+  EXPECT_EQ(counted(2, "try"), "2 tries");
   EXPECT_EQ(counted(0, "property"), "0 properties");
   EXPECT_EQ(counted(1200, "case"), "1,200 cases");
 }
