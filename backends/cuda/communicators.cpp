@@ -12,8 +12,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Communicators come and go one after the other: with several backends in threads of one process, NCCL 2.28 ended in
-/// a double free when some aborted theirs while others made new ones (seen on two H200s).
+/// Communicators come and go one after the other: with several backends in threads of one process, NCCL 2.28
+/// ended in a double free when some aborted theirs while others made new ones (seen on two H200s).
 std::recursive_mutex& birth_and_death() {
   static std::recursive_mutex mutex;
   return mutex;
