@@ -2,6 +2,7 @@
 // it finds is a CheckResult; report.h, json_report.h and junit_report.h write it.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <ostream>
 #include <thread>
@@ -187,7 +188,11 @@ class Check {
     run.progress = [&](std::int64_t done) { show(index, run, done, seconds_since(start)); };
     show(index, run, 0, 0);
     PropertyResult outcome{.property = &property};
-    if (scenario_) {
+    if (const PropertyResult* same = asked_already(property)) {
+      outcome = *same;
+      outcome.property = &property;
+      outcome.report.seconds = 0;
+    } else if (scenario_) {
       outcome.report = run_one(property, *scenario_, run);
       outcome.report.missing.clear();
     } else if (options_.exhaustive > 0) {
@@ -196,11 +201,36 @@ class Check {
       outcome.report = run_random(property, run);
     }
     progress_.clear();
-    if (outcome.report.failure) keep(outcome);
+    if (outcome.report.failure && outcome.reproduce.empty()) keep(outcome);
     out_ << property_line(terminal_, outcome, widths_);
-    if (outcome.report.failure) out_ << failure_text(terminal_, outcome) << "\n";
+    if (outcome.report.failure) tell(outcome);
     out_ << std::flush;
     result_.properties.push_back(std::move(outcome));
+  }
+
+  /// Many properties ask one examination. A given scenario, which may be a real model, is examined once.
+  const PropertyResult* asked_already(const Property& property) const {
+    const auto same = std::ranges::find_if(result_.properties, [&](const PropertyResult& each) {
+      return each.property->check == property.check;
+    });
+    return scenario_ && same != result_.properties.end() ? &*same : nullptr;
+  }
+
+  /// The failure in full, or, where an earlier property was broken by the same finding, a line that says so.
+  void tell(const PropertyResult& outcome) {
+    const auto& findings = outcome.report.failure->findings;
+    const std::string head = findings.empty() ? "" : headline(findings.front());
+    const auto earlier = std::ranges::find_if(result_.properties, [&](const PropertyResult& each) {
+      return each.report.failure && !each.report.failure->findings.empty() &&
+             headline(each.report.failure->findings.front()) == head;
+    });
+    if (earlier == result_.properties.end() || outcome.file.empty()) {
+      out_ << failure_text(terminal_, outcome) << "\n";
+      return;
+    }
+    out_ << labelled(terminal_, "as above",
+                     fmt::format("{}, under {}", findings.front().clause, earlier->property->id));
+    if (outcome.file != earlier->file) out_ << labelled_command(terminal_, "reproduce", outcome.reproduce);
   }
 
   void show(std::size_t index, const RunOptions& run, std::int64_t done, double seconds) {

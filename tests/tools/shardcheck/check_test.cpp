@@ -113,6 +113,20 @@ TEST_F(Check, AGivenScenarioIsFileOrExample) {
   EXPECT_TRUE(holds(unknown.err, "did you mean \"llama3-8b-block\"?")) << unknown.err;
 }
 
+TEST_F(Check, AFindingIsToldInFullOnce) {
+  const CommandRun check =
+      run({"check", "--scenario", write("s.json", broken_scenario()), "--json", "r.json"});
+  EXPECT_EQ(check.status, 1);
+  std::size_t told = 0;
+  for (auto at = check.out.find("\n  history"); at != std::string::npos;
+       at = check.out.find("\n  history", at + 1))
+    ++told;
+  EXPECT_EQ(told, 1u) << check.out;
+  EXPECT_TRUE(holds(check.out, "as above W4, under final-value")) << check.out;
+  for (const auto& property : json::parse(content_of("r.json"))["properties"])
+    EXPECT_FALSE(property["findings"].empty()) << property["id"];
+}
+
 TEST_F(Check, AnInterruptEndsEarlyAndHasItsOwnStatus) {
   interrupt_flag() = true;
   const CommandRun check = run({"check", "--json", "r.json", "--junit", "r.xml"});

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -47,13 +48,14 @@ inline std::string content_of(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// The working directory is a fresh folder while the test runs; no interrupt is left behind.
+/// The working directory is a fresh folder of this process while the test runs; no interrupt is left behind.
 class InFolder : public ::testing::Test {
  protected:
   InFolder() : before_(std::filesystem::current_path()) {
     const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = std::filesystem::path(::testing::TempDir()) /
-              (std::string("shardcheck_") + test->test_suite_name() + "_" + test->name());
+    folder_ =
+        std::filesystem::path(::testing::TempDir()) / (std::string("shardcheck_") + test->test_suite_name() +
+                                                       "_" + test->name() + "_" + std::to_string(::getpid()));
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directories(folder_);
     std::filesystem::current_path(folder_);
