@@ -38,7 +38,6 @@ struct Failure {
 struct PropertyReport {
   std::int64_t cases = 0;
   double seconds = 0;
-  double budget_used = 0;
   std::map<std::string, std::int64_t> coverage;  ///< situation -> cases that reached it
   std::vector<std::string> missing;              ///< required situations that no case reached
   std::optional<Failure> failure;

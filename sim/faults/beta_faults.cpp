@@ -64,6 +64,18 @@ bool missing_write(Planned& planned, const Scenario&) {
   return edit.commit();
 }
 
+/// The gradient goes to another object: no write, no flag, nothing for autograd.
+bool no_gradient(Planned& planned, const Scenario&) {
+  PlanEdit edit(planned);
+  for (std::int32_t i = 0; i < edit.size(); ++i) {
+    const Op& op = edit.op(i);
+    const bool signals = std::holds_alternative<Flag>(op.action) ||
+                         std::holds_alternative<Return>(op.action) || std::holds_alternative<Hook>(op.action);
+    if (first_parameter(op) && (signals || is_fused_write(edit, op))) edit.erase(i);
+  }
+  return edit.commit();
+}
+
 bool doubled_write(Planned& planned, const Scenario&) {
   PlanEdit edit(planned);
   for (std::int32_t i = 0; i < edit.size(); ++i) {
@@ -92,9 +104,12 @@ bool empty_gemm_skipped(Planned& planned, const Scenario&) {
   return edit.commit();
 }
 
-void persistent_two_microbatches(Scenario& s) {
+void persistent_fused(Scenario& s) {
   prepare::persistent(s);
   prepare::fused(s);
+}
+void persistent_two_microbatches(Scenario& s) {
+  persistent_fused(s);
   prepare::two_microbatches(s);
 }
 void repeated_layer(Scenario& s) {
@@ -158,6 +173,9 @@ void add_beta_faults(std::vector<Fault>& zoo) {
            empty_gemm_skipped},
           {"B-14", "NVIDIA/TransformerEngine#1488 (K02)",
            "the fused GEMM is never executed, the flag says it was", "W11", any_fused, missing_write},
+          {"B-15", "NVIDIA/TransformerEngine#3234",
+           "no gradient of a single grouped weight reaches its parameter", "W1", persistent_fused,
+           no_gradient},
           {"B-22", "NVIDIA/TransformerEngine#1204", "a gradient that is in main_grad already is added again",
            "W2", any_two_microbatches, doubled_write},
       });

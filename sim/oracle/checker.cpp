@@ -137,10 +137,11 @@ void ValueChecker::compare(const Placement& owned, std::int32_t step, std::int64
     const double magnitude = expected.magnitude.empty() ? 0 : expected.magnitude[offset + i];
     const double actual = static_cast<double>(values_[i]);
     if (!differs(owned.parameter.value, want[i], magnitude, actual)) continue;
-    const std::span<const double> wanted(want, values_.size());
-    report(owned, step,
-           {owned.first + static_cast<std::int64_t>(i), want[i], actual, common_ratio(wanted, values_),
-            bits_at(bytes_, type, i)});
+    Difference difference{owned.first + static_cast<std::int64_t>(i), want[i], actual};
+    difference.ratio = common_ratio({want, values_.size()}, values_);
+    difference.is_all_zero = std::all_of(values_.begin(), values_.end(), [](float v) { return v == 0; });
+    difference.bits = bits_at(bytes_, type, i);
+    report(owned, step, difference);
     return;
   }
 }
@@ -156,8 +157,8 @@ bool is_silent_step(const Scenario& s, std::int32_t parameter, std::int32_t step
   return true;
 }
 
-/// A whole multiple, or a whole part: that rules out rounding and names a scale. In provenance data scales are powers
-/// of two; another part, as 1/5 of 1 + 4, is a lost contribution in an element that has no other.
+/// A whole multiple, or a whole part: that rules out rounding and names a scale. In provenance data scales
+/// are powers of two; another part, as 1/5 of 1 + 4, is a lost contribution in an element that has no other.
 bool is_scale(double ratio, DataMode data) {
   if (!(ratio > 0) || ratio == 1) return false;
   const double whole = ratio > 1 ? ratio : 1 / ratio;
@@ -190,6 +191,8 @@ void ValueChecker::report(const Placement& owned, std::int32_t step, const Diffe
   if (is_silent_step(scenario_, parameter, step, owned.rank.value)) {
     finding.clause = "W8";
     finding.sentence = "a parameter that nobody used in this step has a gradient";
+  } else if (difference.is_all_zero) {
+    finding.sentence = "no contribution at all reaches the gradient";
   } else if (is_scale(ratio, scenario_.data)) {
     finding.clause = "W24";
     finding.sentence =

@@ -35,6 +35,7 @@ class ValueChecker {
   struct Difference {
     std::int64_t element = 0;
     double expected = 0, actual = 0, ratio = 0;
+    bool is_all_zero = false;  ///< of what was read
     std::uint32_t bits = 0;
   };
   void report(const Placement& owned, std::int32_t step, const Difference& difference);

@@ -30,7 +30,6 @@ ordered_json json_of(const PropertyResult& result) {
                        {"seconds", report.seconds},
                        {"coverage", report.coverage},
                        {"missing", report.missing},
-                       {"budget_used", report.budget_used},
                        {"failure", nullptr},
                        {"findings", ordered_json::array()}};
   if (!report.failure) return json;

@@ -9,7 +9,7 @@ namespace shardcheck {
 
 /// {"command", "verdict": "held" | "broken" | "gave_up", "exit_status", "interrupted", "backend", "against",
 /// "profile", "seed", "seconds", "cases", "kept": [{"file", "moved_to", "findings"}], "properties": [{"id",
-/// "clauses", "verdict", "cases", "seconds", "coverage": {situation: cases}, "missing", "budget_used",
+/// "clauses", "verdict", "cases", "seconds", "coverage": {situation: cases}, "missing",
 /// "failure":
 /// {"case", "shrinks", "file", "scenario"}, "findings": [...]}]}; a finding is that of
 /// core/contract/finding.h.

@@ -17,6 +17,7 @@ TEST(BetaFaults, RewriteThePlan) {
                                        {"B-12", "-4 write1 +4 write0 "},
                                        {"B-13", "-4 write0 +4 undefine "},
                                        {"B-14", "-4 write1 "},
+                                       {"B-15", "-4 drop -4 dummy -4 flag -4 write1 "},
                                        {"B-22", "+2 write1 "},
                                    });
 }

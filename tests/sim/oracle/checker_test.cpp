@@ -95,8 +95,8 @@ TEST_F(Checker, ARatioIsNamedOnlyWhenAllElementsHaveIt) {
   EXPECT_EQ(clause([](auto& v) {
               for (float& x : v) x = 0;
             }),
-            "W2")
-      << "nothing at all is no scale";
+            "W1")
+      << "nothing at all is no scale and no lost contribution among others";
 }
 
 TEST_F(Checker, ASilentStepIsZero) {
