@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "properties/evidence.h"
+#include "properties/gemm_law/gemm_property.h"
+#include "properties/layout_laws/layout_case.h"
 #include "properties/relations.h"
 
 namespace shardcheck {
@@ -97,6 +99,22 @@ const std::vector<Property>& table() {
        {"W28"},
        Focus::persistent,
        owned_shard},
+      {.id = "layout-laws",
+       .sentence = "every layout cuts, pads, gathers and reshards by its laws",
+       .clauses = {"L1",  "L2",  "L3",  "L4",  "L5",  "L6",  "L7",  "L8",  "L9",  "L10",
+                   "L11", "L12", "L13", "L14", "L15", "L16", "L17", "L18", "L19", "L20",
+                   "L21", "L22", "L23", "L24", "L25", "L26", "L27", "L29", "L30"},
+       .kind = &laws::layout_kind(),
+       .judge = laws::judge_layout_case,
+       .situations = laws::layout_situations,
+       .share = 300},
+      {.id = "products",
+       .sentence = "a GEMM equals its arithmetic profile, bit for bit",
+       .clauses = {"F66"},
+       .kind = &product_kind(),
+       .judge = judge_product,
+       .situations = product_situations,
+       .share = 5},
   };
   return properties;
 }

@@ -1,13 +1,17 @@
-// Property: a law of the contract as a plain function over (backend, scenario). RapidCheck, GoogleTest, the
-// command and the exhaustive mode all run the same functions. Next: properties/runner.h runs them.
+// Property: a law as a plain function over (backend, case). The cases of most are training steps; laws of
+// layouts and of products have cases of their own (case.h). RapidCheck, GoogleTest, the command and the
+// exhaustive mode all run the same functions. Next: properties/runner.h runs them.
 #pragma once
 
+#include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/backend.h"
 #include "core/contract/finding.h"
+#include "properties/case.h"
 #include "sim/scenario/scenario.h"
 
 namespace shardcheck {
@@ -35,6 +39,14 @@ struct Property {
   Focus focus = Focus::any;
   /// All breaches that the scenario shows on the backend; empty when the law holds.
   std::vector<Finding> (*check)(Backend& backend, const Scenario& scenario) = nullptr;
+
+  // Of a property whose cases are no training steps; `check` is null then.
+  const CaseKind* kind = nullptr;
+  JudgedCase (*judge)(Backend& backend, const Case& c) = nullptr;
+  /// All that random cases must reach.
+  const std::vector<std::string>& (*situations)() = nullptr;
+  /// Its share of a run's cases, in hundredths of what a property of training steps gets.
+  std::int64_t share = 100;
 };
 
 std::span<const Property> properties();

@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/integers.h"
 #include "core/numerics/philox.h"
+#include "properties/case_search.h"
 #include "properties/comparison.h"
 #include "properties/generate/family.h"
 #include "properties/generate/random_scenario.h"
@@ -100,7 +101,7 @@ StretchReport random_stretch(const Property& property, const RunOptions& options
   random.is_over = context.is_over;
   SearchResult result = search(random);
   report.cases = result.cases;
-  report.failing = std::move(result.failing);
+  if (result.failing) report.failing = counterexample_of(*result.failing);
   return report;
 }
 
@@ -113,7 +114,8 @@ StretchReport exhaustive_stretch(const Property& property, const RunOptions& opt
     if (context.is_over()) return false;
     ++report.cases;
     count_situations(scenario, report.coverage);
-    if (!findings_of(property, options, context.backend, scenario).empty()) report.failing = scenario;
+    if (!findings_of(property, options, context.backend, scenario).empty())
+      report.failing = counterexample_of(scenario);
     context.case_done();
     return !report.failing;
   });
@@ -135,18 +137,29 @@ bool is_stopped(const RunOptions& options) {
 }
 
 Failure shrunk_failure(const Property& property, const RunOptions& options, Backend& backend,
-                       const Scenario& first) {
+                       const Counterexample& first) {
+  const auto is_over = [&] { return is_stopped(options); };
+  if (property.kind != nullptr) return shrunk_case(property, backend, first, is_over);
   const auto holds = [&](const Scenario& s) { return findings_of(property, options, backend, s).empty(); };
-  const Smallest smallest = smallest_failing(first, holds, [&] { return is_stopped(options); });
-  Failure failure{.first = first, .shrunk = smallest.scenario};
+  const Smallest smallest = smallest_failing(first.scenario, holds, is_over);
+  Failure failure{.first = first, .shrunk = counterexample_of(smallest.scenario)};
   failure.tries = smallest.tries;
   failure.findings = findings_of(property, options, backend, smallest.scenario);
   return failure;
 }
 
-void add_coverage(PropertyReport& report, const std::vector<std::int64_t>& coverage) {
+std::string situation_name(const Property& property, std::size_t index) {
+  return property.kind == nullptr ? std::string(situations()[index].name) : property.situations()[index];
+}
+
+bool is_required(const Property& property, std::size_t index) {
+  return property.kind != nullptr || is_required(situations()[index], property.focus);
+}
+
+void add_coverage(const Property& property, PropertyReport& report,
+                  const std::vector<std::int64_t>& coverage) {
   for (std::size_t i = 0; i < coverage.size(); ++i)
-    report.coverage[std::string(situations()[i].name)] += coverage[i];
+    report.coverage[situation_name(property, i)] += coverage[i];
 }
 
 PropertyReport report_of(const Property& property, const RunOptions& options,
@@ -154,11 +167,11 @@ PropertyReport report_of(const Property& property, const RunOptions& options,
   PropertyReport report;
   for (const StretchReport& stretch : stretches) {
     report.cases += stretch.cases;
-    add_coverage(report, stretch.coverage);
+    add_coverage(property, report, stretch.coverage);
   }
   report.interrupted = is_stopped(options);
   if (!stretches.empty() && stretches.back().failing) {
-    const std::unique_ptr<Backend> backend = options.make_backend();
+    const LentBackend backend = options.make_backend();
     report.failure = shrunk_failure(property, options, *backend, *stretches.back().failing);
     report.failure->number = report.cases;
   }
@@ -172,13 +185,18 @@ PropertyReport run_random(const Property& property, const RunOptions& options) {
   const Stopwatch stopwatch;
   const auto stretches = run_stretches(div_ceil(options.cases, kStretch), options,
                                        [&](std::int64_t number, const StretchContext& context) {
-                                         return random_stretch(property, options, number, context);
+                                         if (property.kind == nullptr)
+                                           return random_stretch(property, options, number, context);
+                                         const std::int64_t first = number * kStretch;
+                                         const std::int64_t last = std::min(first + kStretch, options.cases);
+                                         return case_stretch(property, options, {first, last}, context);
                                        });
   PropertyReport report = report_of(property, options, stretches, stopwatch);
   if (report.cases < kEnoughForCoverage || !options.fault.empty()) return report;
-  for (const Situation& situation : situations()) {
-    const std::string name(situation.name);
-    if (is_required(situation, property.focus) && report.coverage[name] == 0) report.missing.push_back(name);
+  const std::size_t count = property.kind == nullptr ? situations().size() : property.situations().size();
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string name = situation_name(property, i);
+    if (is_required(property, i) && report.coverage[name] == 0) report.missing.push_back(name);
   }
   return report;
 }
@@ -193,26 +211,36 @@ PropertyReport run_exhaustive(const Property& property, std::int32_t size, const
   return report_of(property, options, stretches, stopwatch);
 }
 
-PropertyReport run_one(const Property& property, const Scenario& scenario, const RunOptions& options) {
+PropertyReport run_one(const Property& property, const Counterexample& given, const RunOptions& options) {
   const Stopwatch stopwatch;
   PropertyReport report;
   report.cases = 1;
-  std::vector<std::int64_t> coverage;
-  count_situations(scenario, coverage);
-  add_coverage(report, coverage);
-  const std::unique_ptr<Backend> backend = options.make_backend();
-  std::vector<Finding> findings = findings_of(property, options, *backend, scenario);
+  const LentBackend backend = options.make_backend();
+  std::vector<Finding> findings;
+  if (property.kind != nullptr) {
+    findings = judge(property, *backend, given).findings;
+  } else {
+    std::vector<std::int64_t> coverage;
+    count_situations(given.scenario, coverage);
+    add_coverage(property, report, coverage);
+    findings = findings_of(property, options, *backend, given.scenario);
+  }
   std::int64_t elements = 0;
-  for (const ScenarioParameter& p : scenario.parameters) elements += p.numel();
+  for (const ScenarioParameter& p : given.scenario.parameters) elements += p.numel();
   if (!findings.empty()) {
     report.failure = elements <= kMostToShrink
-                         ? shrunk_failure(property, options, *backend, scenario)
-                         : Failure{.first = scenario, .shrunk = scenario, .findings = std::move(findings)};
+                         ? shrunk_failure(property, options, *backend, given)
+                         : Failure{.first = given, .shrunk = given, .findings = std::move(findings)};
     report.failure->number = 1;
   }
   report.interrupted = is_stopped(options);
   report.seconds = stopwatch.seconds();
   return report;
+}
+
+JudgedCase judge(const Property& property, Backend& backend, const Counterexample& c) {
+  SC_ASSERT(property.kind != nullptr && property.kind == c.kind, "a property is asked about another kind");
+  return property.judge(backend, *property.kind->read(c.json, "case"));
 }
 
 Scenario shrink(const Scenario& scenario, const std::function<bool(const Scenario&)>& fails,

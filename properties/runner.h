@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "properties/counterexample.h"
 #include "properties/property.h"
 
 namespace shardcheck {
@@ -22,17 +23,17 @@ struct RunOptions {
   std::int32_t threads = 1;
   std::string fault;   ///< an entry of the zoo, switched on in every case; or empty
   std::string clause;  ///< only findings of this clause count as a failure; empty: all do
-  std::function<std::unique_ptr<Backend>()> make_backend;  ///< called once a thread
+  std::function<LentBackend()> make_backend;  ///< called at most once a thread
   std::function<void(std::int64_t done)> progress;         ///< called now and then, from one thread at a time
   const std::atomic<bool>* stop = nullptr;                 ///< set by an interrupt: finish early
 };
 
 struct Failure {
-  Scenario first;                 ///< as it was drawn
-  Scenario shrunk;                ///< the smallest that still fails
+  Counterexample first;           ///< as it was drawn
+  Counterexample shrunk;          ///< the smallest that still fails
   std::int64_t number = 0;        ///< of the case, 1-based
   std::int64_t tries = 0;         ///< shrinks tried
-  std::vector<Finding> findings;  ///< of the shrunk scenario
+  std::vector<Finding> findings;  ///< of the shrunk case
 };
 
 struct PropertyReport {
@@ -47,11 +48,15 @@ struct PropertyReport {
 /// Random cases until the first failure, which is shrunk.
 PropertyReport run_random(const Property& property, const RunOptions& options);
 
-/// Every scenario up to `size` ranks, microbatches and uses, through the same property.
+/// Every scenario up to `size` ranks, microbatches and uses, through the same property, which is one of
+/// training steps.
 PropertyReport run_exhaustive(const Property& property, std::int32_t size, const RunOptions& options);
 
-/// One given scenario; a failure is shrunk unless it is large.
-PropertyReport run_one(const Property& property, const Scenario& scenario, const RunOptions& options);
+/// One given case, which is of the property's kind; a failure is shrunk unless it is large.
+PropertyReport run_one(const Property& property, const Counterexample& given, const RunOptions& options);
+
+/// What the property says of a case of its kind; see ask() in comparison.h for training steps.
+JudgedCase judge(const Property& property, Backend& backend, const Counterexample& c);
 
 /// The smallest scenario on which `fails` still holds, by RapidCheck's search over shrinks of `scenario`.
 Scenario shrink(const Scenario& scenario, const std::function<bool(const Scenario&)>& fails,

@@ -16,7 +16,7 @@ namespace shardcheck {
 struct StretchReport {
   std::int64_t cases = 0;  ///< run, the failing one included
   std::vector<std::int64_t> coverage;
-  std::optional<Scenario> failing;
+  std::optional<Counterexample> failing;
 };
 
 /// What a stretch may use while it runs.

@@ -76,6 +76,12 @@ bool is_addition(const Action& action) {
 bool is_arithmetic(const Action& action) {
   return is_any<Gemm, Add, Scale, SgdStep>(action) || is_reduction(action);
 }
+/// A product of FP8 codes that is summed with promotion; block scales are always so.
+bool is_promoted_product(const Action& action) {
+  const auto* matmul = std::get_if<Matmul>(&action);
+  return matmul != nullptr && !matmul->fast_accumulation &&
+         (matmul->scales_a == ScaleKind::tensor || matmul->scales_a == ScaleKind::outer_vector);
+}
 int destination_of(const Action& action) {
   if (is_any<Scale>(action)) return 0;
   return is_any<Gemm>(action) ? 2 : 1;
@@ -224,6 +230,12 @@ void lose_zero_sign(Backend& inner, const Plan& plan, OpIndex index) {
               [](std::size_t, std::size_t, double value) { return value == 0 ? 0.0 : value; });
 }
 
+void fast_accumulation(Backend& inner, const Plan& plan, OpIndex index) {
+  Plan fast = plan;
+  std::get<Matmul>(fast.ops[static_cast<std::size_t>(index.value)].action).fast_accumulation = true;
+  inner.execute(fast, index, OpIndex{index.value + 1});
+}
+
 constexpr NumericFault kFaults[] = {
     {"truncate-add", "additions and reductions round toward zero", "W38", is_addition, truncate_add},
     {"bf16-detour", "weight gradients pass through bf16 on their way to the destination", "W16", is_any<Gemm>,
@@ -244,6 +256,8 @@ constexpr NumericFault kFaults[] = {
      truncate_cast},
     {"flush-subnormals", "subnormal results of arithmetic become zero", "W38", is_arithmetic,
      flush_subnormals},
+    {"fast-accumulation", "FP8 products stay in the tensor core's short accumulator", "F66",
+     is_promoted_product, fast_accumulation},
     {"lose-zero-sign", "a result of minus zero becomes plus zero", "W39", is_arithmetic, lose_zero_sign},
 };
 

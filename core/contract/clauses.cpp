@@ -1,8 +1,11 @@
 #include "core/contract/clauses.h"
 
 #include <algorithm>
+#include <iterator>
+#include <vector>
 
 #include "core/assert.h"
+#include "core/contract/law_clauses.h"
 
 namespace shardcheck {
 namespace {
@@ -125,19 +128,23 @@ constexpr Clause kClauses[] = {
 }  // namespace
 
 std::string_view name_of(Observer observer) {
-  constexpr std::string_view names[] = {"plan and trace", "values", "plan, trace and values", "twin run",
-                                        "not judged yet"};
+  constexpr std::string_view names[] = {"plan and trace", "values",           "plan, trace and values",
+                                        "twin run",       "cases of its own", "not judged yet"};
   return names[static_cast<int>(observer)];
 }
 
 std::span<const Clause> clauses() {
-  return kClauses;
+  static const std::vector<Clause> all = [] {
+    std::vector<Clause> joined(std::begin(kClauses), std::end(kClauses));
+    joined.insert(joined.end(), law_clauses().begin(), law_clauses().end());
+    return joined;
+  }();
+  return all;
 }
 
 const Clause* find_clause(std::string_view id) {
-  const auto* end = std::end(kClauses);
-  const auto* found = std::find_if(std::begin(kClauses), end, [&](const Clause& c) { return c.id == id; });
-  return found == end ? nullptr : found;
+  const auto found = std::ranges::find(clauses(), id, &Clause::id);
+  return found == clauses().end() ? nullptr : &*found;
 }
 
 const Clause& clause(std::string_view id) {

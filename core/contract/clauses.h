@@ -13,6 +13,7 @@ enum class Observer : unsigned char {
   values,  ///< the value oracle, on the numbers that the consumer reads
   both,
   twin,     ///< a second run that must agree bit for bit
+  cases,    ///< a property whose cases are no training steps: layouts, products
   nothing,  ///< in the specification, not judged yet
 };
 std::string_view name_of(Observer observer);

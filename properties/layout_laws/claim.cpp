@@ -6,6 +6,7 @@
 
 #include "core/layout/dtensor_nd.h"
 #include "core/layout/mfsdp_v2_block_atomic.h"
+#include "properties/layout_laws/case_json.h"
 
 namespace shardcheck::laws {
 namespace {
@@ -109,18 +110,8 @@ std::string to_text(const Asked& asked) {
     if (p.block_rows != 1) text += fmt::format(" block {}", p.block_rows);
     text += ";";
   }
-  const layout::Configuration& c = asked.configuration;
-  text += fmt::format(
-      " expert_world {} bucket_size {} sub_group_size {} block_rows {} granularity {} strategy {}",
-      c.expert_world.value_or(0), c.bucket_size.value_or(0), c.sub_group_size.value_or(0), c.block_rows,
-      c.granularity, static_cast<int>(c.strategy));
-  text +=
-      fmt::format(" fsdp1 {} zero_order {}", static_cast<int>(c.fsdp1_mode), static_cast<int>(c.zero_order));
-  for (const layout::Placement& p : c.placements) {
-    constexpr const char* kKinds[] = {"R", "P", "S", "SS"};
-    text += fmt::format(" {}({},{})", kKinds[static_cast<int>(p.kind)], p.dim, p.split_factor);
-  }
-  if (!c.order.empty()) text += fmt::format(" order {}", fmt::join(c.order, ","));
+  const std::string configuration = to_text(asked.configuration);
+  if (!configuration.empty()) text += " " + configuration;
   return text;
 }
 

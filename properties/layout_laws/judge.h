@@ -17,6 +17,7 @@ struct Case {
   std::optional<Asked>
       moved_to;             ///< the same parameters under another layout or world; none: L16 to L18 rest
   std::int64_t choice = 0;  ///< which metamorphic law
+  std::string fault;  ///< an entry of the zoo (zoo.h), judged on its own model, which `asked` is; or empty
 };
 
 struct Verdict {

@@ -1,6 +1,6 @@
-// The laws of shard layouts (shard-layouts 4): every numbered sentence, where it comes from, and how far it
-// is judged here. A law is a plain function over a claim; judge.h runs them. Next: claim.h, what they look
-// at.
+// The laws of shard layouts (shard-layouts 4): how far each is judged here; their sentences are in the
+// catalogue (core/contract/clauses.h). A law is a plain function over a claim; judge.h runs them. Next:
+// claim.h, what they look at.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +21,7 @@ enum class Evidence : std::uint8_t {
 std::string_view name_of(Evidence evidence);
 
 struct Law {
-  std::string_view id;        ///< "L7"
-  std::string_view title;     ///< "Row atomicity"
-  std::string_view sentence;  ///< what must hold, one sentence
-  std::string_view source;    ///< section of shard-layouts.md
+  std::string_view id;  ///< "L7"
   Evidence evidence;
   std::string_view how;  ///< what exactly is looked at, or why nothing is
 };

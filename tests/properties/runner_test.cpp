@@ -60,9 +60,9 @@ TEST(Runner, TheResultDoesNotDependOnThreads) {
     EXPECT_EQ(many.failure->shrunk, one.failure->shrunk);
   }
   EXPECT_EQ(one.failure->number, one.cases);
-  EXPECT_EQ(one.failure->shrunk.ranks, 3);
-  EXPECT_EQ(one.failure->shrunk.uses.size(), 2u);
-  EXPECT_EQ(one.failure->shrunk.silent.size(), 3u);
+  EXPECT_EQ(one.failure->shrunk.scenario.ranks, 3);
+  EXPECT_EQ(one.failure->shrunk.scenario.uses.size(), 2u);
+  EXPECT_EQ(one.failure->shrunk.scenario.silent.size(), 3u);
 }
 
 TEST(Runner, SeedsDiffer) {
@@ -102,8 +102,8 @@ TEST(Runner, AFaultIsSwitchedOnInEveryCaseAndCaught) {
   options.fault = "B-08";
   const PropertyReport report = run_random(*property, options);
   ASSERT_TRUE(report.failure);
-  EXPECT_EQ(report.failure->first.fault, "B-08");
-  EXPECT_EQ(report.failure->shrunk.fault, "B-08");
+  EXPECT_EQ(report.failure->first.scenario.fault, "B-08");
+  EXPECT_EQ(report.failure->shrunk.scenario.fault, "B-08");
   EXPECT_FALSE(report.failure->findings.empty());
 }
 
@@ -142,17 +142,17 @@ TEST(Runner, OneGivenScenarioIsShrunk) {
   const Property planted = property_of([](Backend&, const Scenario& c) {
     return is_tied(c) ? std::vector<Finding>{{.clause = "W4"}} : std::vector<Finding>{};
   });
-  const PropertyReport report = run_one(planted, s, options_of(0, 1));
+  const PropertyReport report = run_one(planted, counterexample_of(s), options_of(0, 1));
   ASSERT_TRUE(report.failure);
   EXPECT_EQ(report.cases, 1);
-  EXPECT_EQ(report.failure->first, s);
-  EXPECT_EQ(report.failure->shrunk.ranks, 1);
+  EXPECT_EQ(report.failure->first.scenario, s);
+  EXPECT_EQ(report.failure->shrunk.scenario.ranks, 1);
   s.uses.pop_back();
-  EXPECT_FALSE(run_one(planted, s, options_of(0, 1)).failure);
+  EXPECT_FALSE(run_one(planted, counterexample_of(s), options_of(0, 1)).failure);
   Scenario large = s;
   large.uses = {{0, Producer::fused, -1}, {0, Producer::fused, -1}};
   large.parameters[0].shape = {512, 512};
-  EXPECT_EQ(run_one(planted, large, options_of(0, 1)).failure->shrunk, large);
+  EXPECT_EQ(run_one(planted, counterexample_of(large), options_of(0, 1)).failure->shrunk.scenario, large);
 }
 
 TEST(Runner, ShrinkCountsItsTries) {

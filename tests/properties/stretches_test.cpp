@@ -29,11 +29,11 @@ TEST(Stretches, TheFirstFailureWinsAndLaterOnesAreNotCounted) {
   for (const std::int32_t threads : {1, 2, 5}) {
     const auto reports = run_stretches(40, options_of(threads), [](std::int64_t number, const auto&) {
       StretchReport report{.cases = 1};
-      if (number % 10 == 7) report.failing = Scenario{.name = std::to_string(number)};
+      if (number % 10 == 7) report.failing = counterexample_of({.name = std::to_string(number)});
       return report;
     });
     ASSERT_EQ(reports.size(), 8u);
-    EXPECT_EQ(reports.back().failing->name, "7");
+    EXPECT_EQ(reports.back().failing->scenario.name, "7");
   }
 }
 

@@ -60,7 +60,7 @@ bool parse(CheckOptions& check, const Arguments& arguments, Session& session) {
                {"cases", "N", fmt::format("cases over all properties [{}, or until --time]", kDefaultCases)});
   options.flag(check.seconds, {"time", "SECONDS", "stop after this time, whatever the number of cases"});
   options.flag(check.scenario, {"scenario", "FILE",
-                                "one scenario instead of random ones: a JSON file, or an example by name "
+                                "one case instead of random ones: a JSON file, or an example by name "
                                 "(`shardcheck list scenarios`)"});
   options.flag(
       check.exhaustive, {1, 8},
@@ -85,6 +85,19 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
+std::optional<Counterexample> given_in(const CheckOptions& options) {
+  if (options.scenario.empty()) return std::nullopt;
+  return case_named(options.scenario);
+}
+
+/// A given case goes to the properties of its kind, and what is enumerated are training steps.
+std::vector<const Property*> selection_of(const CheckOptions& options,
+                                          const std::optional<Counterexample>& given) {
+  if (given) return properties_for(*given, options.properties);
+  if (options.exhaustive > 0) return properties_for(Counterexample{}, options.properties);
+  return selected_properties(options.properties);
+}
+
 /// One run of the verb.
 class Check {
  public:
@@ -93,14 +106,14 @@ class Check {
         session_(session),
         out_(text_stream(session, options.json.is_standard_output() ? options.json : options.junit)),
         terminal_(terminal_of(out_)),
-        selected_(selected_properties(options.properties)),
+        given_(given_in(options)),
+        selected_(selection_of(options, given_)),
         widths_(widths_of(selected_)),
         make_backend_(factory_of(options.backend)),
         progress_(session.err) {
     result_.backend = options.backend;
     result_.seed = options.seed;
     result_.is_search = options.scenario.empty();
-    if (!options.scenario.empty()) scenario_ = scenario_named(options.scenario);
   }
 
   ExitStatus run() {
@@ -141,10 +154,10 @@ class Check {
   void run_kept(const KeptFailure& kept) {
     KeptResult outcome{.file = kept.file.string()};
     try {
-      const Scenario scenario = scenario_in(outcome.file);
+      const Counterexample failing = case_in(outcome.file);
       std::vector<std::string> names;
       if (!kept.name.property.empty()) names.push_back(kept.name.property);
-      outcome.findings = findings_of(selected_properties(names), scenario, *make_backend_());
+      outcome.findings = findings_of(properties_for(failing, names), failing, *make_backend_());
       const std::string reproduce = reproduce_text(outcome.file, options_.backend);
       for (Finding& finding : outcome.findings) finding.reproduce = reproduce;
       if (!outcome.findings.empty()) {
@@ -166,19 +179,29 @@ class Check {
   }
 
   RunOptions run_options(std::size_t index) const {
-    const auto left = static_cast<std::int64_t>(selected_.size() - index);
     RunOptions run{.seed = options_.seed, .threads = static_cast<std::int32_t>(options_.threads)};
     run.make_backend = make_backend_;
     run.stop = &interrupt_flag();
     const std::int64_t endless_or_default = options_.seconds ? kEndless : kDefaultCases;
     const std::int64_t cases = options_.cases > 0 ? options_.cases : endless_or_default;
-    const auto count = static_cast<std::int64_t>(selected_.size());
-    run.cases =
-        std::max<std::int64_t>(1, cases / count + (static_cast<std::int64_t>(index) < cases % count ? 1 : 0));
+    // Cut at the sums of shares, so that the cases of all properties add up.
+    const std::int64_t all = shares_of(selected_.size()), before = shares_of(index);
+    const auto end_of = [&](std::int64_t shares) {
+      return cases / all * shares + cases % all * shares / all;
+    };
+    run.cases = std::max<std::int64_t>(1, end_of(shares_of(index + 1)) - end_of(before));
     // What one property leaves of its time goes to those behind it.
     if (options_.seconds)
-      run.seconds = std::max(0.0, *options_.seconds - seconds_since(start_)) / static_cast<double>(left);
+      run.seconds = std::max(0.0, *options_.seconds - seconds_since(start_)) *
+                    static_cast<double>(selected_[index]->share) / static_cast<double>(all - before);
     return run;
+  }
+
+  /// Of the first `count` selected properties.
+  std::int64_t shares_of(std::size_t count) const {
+    std::int64_t shares = 0;
+    for (std::size_t i = 0; i < count; ++i) shares += selected_[i]->share;
+    return shares;
   }
 
   void run_property(std::size_t index) {
@@ -192,8 +215,8 @@ class Check {
       outcome = *same;
       outcome.property = &property;
       outcome.report.seconds = 0;
-    } else if (scenario_) {
-      outcome.report = run_one(property, *scenario_, run);
+    } else if (given_) {
+      outcome.report = run_one(property, *given_, run);
       outcome.report.missing.clear();
     } else if (options_.exhaustive > 0) {
       outcome.report = run_exhaustive(property, static_cast<std::int32_t>(options_.exhaustive), run);
@@ -211,9 +234,9 @@ class Check {
   /// Many properties ask one examination. A given scenario, which may be a real model, is examined once.
   const PropertyResult* asked_already(const Property& property) const {
     const auto same = std::ranges::find_if(result_.properties, [&](const PropertyResult& each) {
-      return each.property->check == property.check;
+      return each.property->check == property.check && each.property->judge == property.judge;
     });
-    return scenario_ && same != result_.properties.end() ? &*same : nullptr;
+    return given_ && same != result_.properties.end() ? &*same : nullptr;
   }
 
   /// The failure in full, or, where an earlier property was broken by the same finding, a line that says so.
@@ -254,22 +277,23 @@ class Check {
     Failure& failure = *outcome.report.failure;
     const std::string clause = failure.findings.empty() ? std::string(outcome.property->clauses.front())
                                                         : failure.findings.front().clause;
-    const bool is_given = scenario_ && failure.shrunk == *scenario_;
+    const bool is_given = given_ && failure.shrunk == *given_;
     if (is_given) {
       outcome.file = options_.scenario;
       outcome.reproduce = fmt::format("shardcheck check --scenario {}{}", shell_quoted(options_.scenario),
                                       flags_text(options_.backend));
     } else {
-      if (failure.shrunk.name.empty())
-        failure.shrunk.name = fmt::format("{} breaks {}", outcome.property->id, clause);
+      if (failure.shrunk.scenario.name.empty())
+        failure.shrunk.scenario.name = fmt::format("{} breaks {}", outcome.property->id, clause);
       save(outcome, {std::string(outcome.property->id), clause, label_of(options_.backend)});
     }
-    if (!failure.findings.empty()) complete(failure.findings.front(), failure.shrunk, *make_backend_());
+    if (!failure.findings.empty() && failure.shrunk.kind == nullptr)
+      complete(failure.findings.front(), failure.shrunk.scenario, *make_backend_());
     for (Finding& finding : failure.findings) finding.reproduce = outcome.reproduce;
   }
 
   void save(PropertyResult& outcome, const FailureName& name) {
-    const auto kind = scenario_ ? FailureFolder::Kind::given : FailureFolder::Kind::searched;
+    const auto kind = given_ ? FailureFolder::Kind::given : FailureFolder::Kind::searched;
     try {
       outcome.file = folder_.save(name, outcome.report.failure->shrunk, kind).string();
       outcome.reproduce = reproduce_text(outcome.file, options_.backend);
@@ -289,10 +313,10 @@ class Check {
   Session& session_;
   std::ostream& out_;
   Terminal terminal_;
+  std::optional<Counterexample> given_;
   std::vector<const Property*> selected_;
   LineWidths widths_;
-  std::function<std::unique_ptr<Backend>()> make_backend_;
-  std::optional<Scenario> scenario_;
+  std::function<LentBackend()> make_backend_;
   FailureFolder folder_ = FailureFolder::of_working_directory();
   Progress progress_;
   CheckResult result_;

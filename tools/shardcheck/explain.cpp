@@ -73,17 +73,23 @@ ExitStatus explain_verb(Session& session, const Arguments& arguments) {
       "scenario holds.");
   if (!options.parse(arguments, session)) return ExitStatus::held;
 
-  const auto properties = selected_properties(names);
-  const Scenario scenario = scenario_in(file);
+  const Counterexample given = case_in(file);
   const auto backend = factory_of(choice)();
-  const auto findings = findings_of(properties, scenario, *backend);
+  const auto properties = properties_for(given, names);
+  const auto findings = findings_of(properties, given, *backend);
   const Terminal terminal = terminal_of(session.out);
   if (findings.empty()) {
     session.out << fmt::format("{}: nothing to explain; {} on {}\n", paint(terminal, Tone::good, "held"),
                                counted(std::ssize(properties), "property"), describe(choice));
     return ExitStatus::held;
   }
-  session.out << diagnosis_text(terminal, diagnose(scenario, findings.front(), *backend), scenario);
+  if (given.kind == nullptr) {
+    const Scenario& scenario = given.scenario;
+    session.out << diagnosis_text(terminal, diagnose(scenario, findings.front(), *backend), scenario);
+  } else {
+    session.out << finding_text(terminal, findings.front())
+                << labelled(terminal, noun_of(given), describe(given));
+  }
   session.out << also_text(terminal, std::span(findings).subspan(1))
               << labelled_command(terminal, "reproduce", reproduce_text(file, choice));
   return ExitStatus::broken;

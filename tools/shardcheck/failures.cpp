@@ -9,7 +9,6 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "properties/property.h"
-#include "sim/scenario/json.h"
 
 namespace shardcheck {
 namespace {
@@ -75,10 +74,10 @@ std::vector<KeptFailure> FailureFolder::list() const {
   return kept;
 }
 
-fs::path FailureFolder::save(const FailureName& name, const Scenario& scenario, Kind kind) const {
+fs::path FailureFolder::save(const FailureName& name, const Counterexample& failing, Kind kind) const {
   const fs::path folder = kind == Kind::given ? folder_ / "given" : folder_;
   create(folder);
-  const std::string text = to_json(scenario);
+  const std::string text = to_json(failing);
   const fs::path file =
       folder / fmt::format("{}.{}.{}.{:08x}.json", name.property, name.clause, name.backend, hash_of(text));
   write_text_atomically(file, text);

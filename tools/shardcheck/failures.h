@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/scenario/scenario.h"
+#include "properties/counterexample.h"
 #include "tools/shardcheck/backend_choice.h"
 
 namespace shardcheck {
@@ -41,8 +41,8 @@ class FailureFolder {
   std::vector<KeptFailure> list() const;
 
   enum class Kind { searched, given };
-  /// Writes the scenario and returns its file. Throws Error(machine_cannot).
-  std::filesystem::path save(const FailureName& name, const Scenario& scenario, Kind kind) const;
+  /// Writes the case and returns its file. Throws Error(machine_cannot).
+  std::filesystem::path save(const FailureName& name, const Counterexample& failing, Kind kind) const;
 
   /// Moves a kept file to mended/ and returns where it is. Throws Error(machine_cannot).
   std::filesystem::path set_aside(const std::filesystem::path& file) const;

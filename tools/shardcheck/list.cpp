@@ -1,6 +1,5 @@
 // shardcheck list: what there is, one table a subject.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <ostream>
 
@@ -8,6 +7,7 @@
 #include "backends/registry.h"
 #include "core/contract/clauses.h"
 #include "core/error.h"
+#include "properties/layout_laws/zoo.h"
 #include "properties/property.h"
 #include "sim/faults/zoo.h"
 #include "sim/scenario/examples.h"
@@ -23,7 +23,7 @@ namespace {
 Table list_properties() {
   Table table({"property", "clauses", "what holds"});
   for (const Property& property : properties())
-    table.row({property.id, fmt::format("{}", fmt::join(property.clauses, " ")), property.sentence});
+    table.row({property.id, clauses_text(property.clauses), property.sentence});
   return table;
 }
 
@@ -48,6 +48,13 @@ Table list_backend_table() {
 Table list_faults() {
   Table table({"fault", "clause", "source", "what breaks"});
   for (const Fault& fault : zoo()) table.row({fault.id, fault.clause, fault.source, fault.sentence});
+  return table;
+}
+
+Table list_layout_faults() {
+  Table table({"fault", "law", "layout", "what breaks"});
+  for (const laws::LayoutFault& fault : laws::layout_zoo())
+    table.row({fault.id, fault.law, fault.model().layout, fault.title});
   return table;
 }
 
@@ -89,6 +96,7 @@ constexpr Subject kSubjects[] = {
     {"clauses", "numbered sentences of the contract, and what observes a breach", list_clauses},
     {"backends", "machines that execute ops: for --backend", list_backend_table},
     {"faults", "known bugs of the zoo: for zoo, and the field fault of a scenario", list_faults},
+    {"layout-faults", "known bugs of layouts and checkpoints: for zoo", list_layout_faults},
     {"scenarios", "examples with the shapes of real models: for check --scenario", list_scenarios},
     {"protocols", "write modes: who chooses beta, today and by every redesign", list_protocols},
     {"numeric-faults", "what a kernel or a collective gets wrong: for --backend faulty:NAME",

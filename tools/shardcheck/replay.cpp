@@ -28,13 +28,13 @@ ExitStatus replay_verb(Session& session, const Arguments& arguments) {
       "holds. `shardcheck explain FAILURE.json` says why.");
   if (!options.parse(arguments, session)) return ExitStatus::held;
 
-  const auto properties = selected_properties(names);
-  const Scenario scenario = scenario_in(file);
+  const Counterexample given = case_in(file);
   const auto backend = factory_of(choice)();
-  auto findings = findings_of(properties, scenario, *backend);
-  if (!findings.empty()) complete(findings.front(), scenario, *backend);
+  const auto properties = properties_for(given, names);
+  auto findings = findings_of(properties, given, *backend);
+  if (!findings.empty() && given.kind == nullptr) complete(findings.front(), given.scenario, *backend);
   const Terminal terminal = terminal_of(session.out);
-  session.out << findings_text(terminal, findings) << labelled(terminal, "scenario", describe(scenario));
+  session.out << findings_text(terminal, findings) << labelled(terminal, noun_of(given), describe(given));
   const std::string on = fmt::format("{} on {}", file, describe(choice));
   if (findings.empty()) {
     session.out << fmt::format("{}: {}; {}\n", paint(terminal, Tone::good, "held"),

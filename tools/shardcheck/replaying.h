@@ -1,4 +1,4 @@
-// Replaying: one scenario through properties, without a search and without shrinking.
+// Replaying: one case through properties, without a search and without shrinking.
 #pragma once
 
 #include <span>
@@ -6,13 +6,18 @@
 #include <vector>
 
 #include "core/backend.h"
+#include "properties/counterexample.h"
 #include "properties/property.h"
 #include "tools/shardcheck/backend_choice.h"
 
 namespace shardcheck {
 
-/// What the scenario breaks, each breach once although several properties may see it.
-std::vector<Finding> findings_of(std::span<const Property* const> properties, const Scenario& scenario,
+/// Those of the properties that judge cases of this kind.
+std::vector<const Property*> of_kind(std::span<const Property* const> properties, const CaseKind* kind);
+
+/// What the case breaks, each breach once although several properties may see it. Properties of other kinds
+/// are not asked.
+std::vector<Finding> findings_of(std::span<const Property* const> properties, const Counterexample& given,
                                  Backend& backend);
 
 /// The same breach, however it was found.

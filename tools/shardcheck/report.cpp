@@ -57,7 +57,9 @@ Tone tone_of(Verdict verdict) {
 }
 
 std::string shrunk_text(const Failure& failure) {
-  const auto size = [](const Scenario& s) {
+  const auto size = [](const Counterexample& c) {
+    if (c.kind != nullptr) return describe(c);
+    const Scenario& s = c.scenario;
     return fmt::format("{}, {}, {}, {}", counted(s.ranks, "rank"),
                        counted(std::ssize(s.parameters), "parameter"), counted(s.microbatches, "microbatch"),
                        counted(s.steps, "step"));
@@ -94,6 +96,10 @@ std::string summary_of(const CheckResult& result) {
 
 }  // namespace
 
+std::string_view noun_of(const Counterexample& c) {
+  return c.kind == nullptr ? "scenario" : c.kind->name;
+}
+
 std::string headline(const Finding& finding) {
   return fmt::format("{}: {}", title_of(finding.clause), finding.sentence);
 }
@@ -116,7 +122,7 @@ std::string finding_text(const Terminal& terminal, const Finding& finding) {
   if (clause != nullptr)
     text += labelled(terminal, "clause", fmt::format("{} ({})", clause->sentence, clause->source));
   text += labelled(terminal, "what", paint(terminal, Tone::strong, finding.sentence));
-  text += labelled(terminal, "where", place_of(finding));
+  if (const std::string place = place_of(finding); !place.empty()) text += labelled(terminal, "where", place);
   if (!finding.op_text.empty()) text += labelled(terminal, "op", finding.op_text);
   if (finding.has_values) {
     text += labelled(terminal, "expected", to_text(finding.expected));
@@ -127,7 +133,7 @@ std::string finding_text(const Terminal& terminal, const Finding& finding) {
 }
 
 std::string also_text(const Terminal& terminal, std::span<const Finding> others) {
-  std::vector<std::string> kinds, lines;
+  std::vector<std::string> kinds, lines, places;
   std::vector<std::int64_t> times;
   for (const Finding& finding : others) {
     const auto known = std::find(kinds.begin(), kinds.end(), headline(finding));
@@ -136,14 +142,15 @@ std::string also_text(const Terminal& terminal, std::span<const Finding> others)
       continue;
     }
     kinds.push_back(headline(finding));
-    lines.push_back(fmt::format("{} ({}", headline(finding), place_of(finding)));
+    lines.push_back(headline(finding));
+    places.push_back(place_of(finding));
     times.push_back(0);
   }
   std::string text;
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    const std::string more =
-        times[i] == 0 ? ")" : fmt::format("; and in {} more)", counted(times[i], "place"));
-    text += labelled(terminal, i == 0 ? "also" : "", lines[i] + more);
+    if (times[i] > 0) places[i] += fmt::format("; and in {} more", counted(times[i], "place"));
+    const std::string where = places[i].empty() ? "" : fmt::format(" ({})", places[i]);
+    text += labelled(terminal, i == 0 ? "also" : "", lines[i] + where);
   }
   return text;
 }
@@ -156,7 +163,7 @@ std::string findings_text(const Terminal& terminal, std::span<const Finding> fin
 std::string failure_text(const Terminal& terminal, const PropertyResult& result) {
   const Failure& failure = *result.report.failure;
   std::string text = findings_text(terminal, failure.findings);
-  text += labelled(terminal, "scenario", describe(failure.shrunk));
+  text += labelled(terminal, noun_of(failure.shrunk), describe(failure.shrunk));
   if (failure.tries > 0) text += labelled(terminal, "found", shrunk_text(failure));
   text += labelled_command(terminal, "reproduce", result.reproduce);
   if (result.file.empty()) text += "\n" + to_json(failure.shrunk);
@@ -167,7 +174,7 @@ LineWidths widths_of(std::span<const Property* const> properties) {
   LineWidths widths;
   for (const Property* property : properties) {
     widths.id = std::max(widths.id, property->id.size());
-    widths.clauses = std::max(widths.clauses, fmt::format("{}", fmt::join(property->clauses, " ")).size());
+    widths.clauses = std::max(widths.clauses, clauses_text(property->clauses).size());
   }
   return widths;
 }
@@ -183,9 +190,9 @@ std::string property_line(const Terminal& terminal, const PropertyResult& result
       report.interrupted && !report.failure ? "interrupted" : words[static_cast<int>(verdict)];
   std::string text =
       fmt::format("{:<{}}  {:<{}} {:>9} {:<5} {:>9}  {:>5} situations  {}\n", result.property->id, widths.id,
-                  fmt::format("{}", fmt::join(result.property->clauses, " ")), widths.clauses,
-                  grouped(report.cases), report.cases == 1 ? "case" : "cases", seconds_text(report.seconds),
-                  coverage, paint(terminal, tone_of(verdict), word));
+                  clauses_text(result.property->clauses), widths.clauses, grouped(report.cases),
+                  report.cases == 1 ? "case" : "cases", seconds_text(report.seconds), coverage,
+                  paint(terminal, tone_of(verdict), word));
   if (verdict == Verdict::gave_up && !report.missing.empty())
     text += labelled(terminal, "not reached", fmt::format("{}", fmt::join(report.missing, "; ")));
   return text;

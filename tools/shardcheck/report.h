@@ -15,6 +15,9 @@ namespace shardcheck {
 /// "W4 Legal beta: a write with beta = 0 erases contributions".
 std::string headline(const Finding& finding);
 
+/// "scenario", or the kind of the case.
+std::string_view noun_of(const Counterexample& counterexample);
+
 /// A labelled paragraph: "  where      op 17 ...", wrapped to the terminal.
 std::string labelled(const Terminal& terminal, std::string_view label, std::string_view text);
 

@@ -1,5 +1,8 @@
 #include "tools/shardcheck/selection.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <set>
 
@@ -45,6 +48,17 @@ std::vector<const Property*> selected_properties(const std::vector<std::string>&
   for (const Property& property : properties()) {
     if (names.empty() || meant.contains(&property)) selected.push_back(&property);
   }
+  return selected;
+}
+
+std::vector<const Property*> properties_for(const Counterexample& given,
+                                            const std::vector<std::string>& names) {
+  std::vector<const Property*> selected = selected_properties(names);
+  std::erase_if(selected, [&](const Property* each) { return each->kind != given.kind; });
+  if (selected.empty())
+    throw bad_input("property", fmt::format("{} judges no {}; name another property, or none for all that do",
+                                            fmt::join(names, ", "),
+                                            given.kind == nullptr ? "training step" : given.kind->name));
   return selected;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cctype>
 #include <cmath>
+#include <cstdlib>
 
 namespace shardcheck {
 
@@ -30,6 +31,23 @@ std::string seconds_text(double seconds) {
   const auto whole = std::llround(seconds);
   if (whole < static_cast<long long>(2 * kMinute)) return fmt::format("{} s", whole);
   return fmt::format("{} min {} s", whole / 60, whole % 60);
+}
+
+std::string clauses_text(std::span<const std::string_view> clauses) {
+  constexpr std::size_t kShortestRun = 3;
+  const auto number_of = [&](std::size_t i) { return std::atoi(clauses[i].substr(1).data()); };
+  std::string text;
+  for (std::size_t i = 0; i < clauses.size();) {
+    std::size_t end = i + 1;
+    while (end < clauses.size() && clauses[end][0] == clauses[i][0] &&
+           number_of(end) == number_of(end - 1) + 1)
+      ++end;
+    const bool is_run = end - i >= kShortestRun;
+    text += fmt::format("{}{}{}", text.empty() ? "" : " ", clauses[i],
+                        is_run ? fmt::format("..{}", clauses[end - 1]) : "");
+    i = is_run ? end : i + 1;
+  }
+  return text;
 }
 
 std::string shell_quoted(const std::string& argument) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -18,5 +19,8 @@ std::string seconds_text(double seconds);
 
 /// The argument as a shell reads it back: unchanged, or in single quotes.
 std::string shell_quoted(const std::string& argument);
+
+/// "W4 W17", and "L1..L27" for three or more of consecutive numbers.
+std::string clauses_text(std::span<const std::string_view> clauses);
 
 }  // namespace shardcheck

@@ -11,11 +11,13 @@
 #include <ostream>
 #include <thread>
 
+#include "core/assert.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "properties/diagnosis/diagnosis.h"
+#include "properties/layout_laws/layout_case.h"
+#include "properties/layout_laws/zoo.h"
 #include "properties/runner.h"
-#include "sim/scenario/json.h"
 #include "tools/shardcheck/backend_choice.h"
 #include "tools/shardcheck/interrupt.h"
 #include "tools/shardcheck/nearest.h"
@@ -41,13 +43,39 @@ struct ZooOptions {
   OutputFile json;
 };
 
+/// An entry of either zoo: a rewrite of plans, or a corruption of what a layout claims.
+struct Bug {
+  std::string id, source, sentence, clause;
+  const Fault* of_plans = nullptr;
+  const laws::LayoutFault* of_layouts = nullptr;
+};
+
 struct Hunt {
-  const Fault* fault = nullptr;
+  Bug bug;
   const Property* caught_by = nullptr;  ///< null: escaped
   std::int64_t cases = 0;
-  Scenario smallest;
+  Counterexample smallest;
   std::vector<Finding> findings;
 };
+
+std::vector<Bug> all_bugs() {
+  std::vector<Bug> bugs;
+  for (const Fault& fault : zoo())
+    bugs.push_back({.id = std::string(fault.id),
+                    .source = std::string(fault.source),
+                    .sentence = std::string(fault.sentence),
+                    .clause = std::string(fault.clause),
+                    .of_plans = &fault});
+  for (const laws::LayoutFault& fault : laws::layout_zoo())
+    bugs.push_back({.id = fmt::format("layout/{}", fault.id),
+                    .source = fault.id.starts_with("B")   ? "shard-layouts 6"
+                              : fault.id.starts_with("K") ? "known faults"
+                                                          : "ours",
+                    .sentence = std::string(fault.title),
+                    .clause = std::string(fault.law),
+                    .of_layouts = &fault});
+  return bugs;
+}
 
 bool parse(ZooOptions& zoo_options, const Arguments& arguments, Session& session) {
   Options options({"zoo", "[FAULT...] [flags]",
@@ -68,27 +96,41 @@ bool parse(ZooOptions& zoo_options, const Arguments& arguments, Session& session
   return true;
 }
 
-std::vector<const Fault*> selected_faults(const std::vector<std::string>& names) {
-  std::vector<const Fault*> selected;
+std::vector<Bug> selected_bugs(const std::vector<std::string>& names) {
+  std::vector<Bug> all = all_bugs(), selected;
+  if (names.empty()) return all;
   for (const std::string& name : names) {
-    const Fault* fault = find_fault(name);
-    if (fault == nullptr) {
+    const auto found = std::ranges::find(all, name, &Bug::id);
+    if (found == all.end()) {
       std::vector<std::string> known;
-      for (const Fault& each : zoo()) known.emplace_back(each.id);
-      throw bad_input("shardcheck zoo",
-                      unknown_name({name, "fault", std::move(known), "shardcheck list faults"}));
+      for (const Bug& each : all) known.push_back(each.id);
+      throw bad_input("shardcheck zoo", unknown_name({name, "fault", std::move(known),
+                                                      "shardcheck list faults layout-faults"}));
     }
-    if (std::ranges::find(selected, fault) == selected.end()) selected.push_back(fault);
-  }
-  for (const Fault& fault : zoo()) {
-    if (names.empty()) selected.push_back(&fault);
+    if (std::ranges::find(selected, name, &Bug::id) == selected.end()) selected.push_back(*found);
   }
   return selected;
 }
 
+/// The fault on the model that it is written for.
+Hunt hunt_layout(const Bug& bug, const RunOptions& preset) {
+  Hunt result{.bug = bug, .cases = 1};
+  const Property* property = property_of_clause(bug.clause);
+  SC_ASSERT(property != nullptr && property->kind == &laws::layout_kind(),
+            "nobody judges the law of a fault");
+  const laws::LayoutCase c({.asked = bug.of_layouts->model(), .fault = std::string(bug.of_layouts->id)});
+  result.smallest = {.kind = property->kind, .json = c.json()};
+  result.findings = property->judge(*preset.make_backend(), c).findings;
+  std::erase_if(result.findings, [&](const Finding& finding) { return finding.clause != bug.clause; });
+  if (!result.findings.empty()) result.caught_by = property;
+  return result;
+}
+
 /// Random cases with the fault in them, through one property after the other that claims its clause.
-Hunt hunt(const Fault& fault, const ZooOptions& options, const RunOptions& preset) {
-  Hunt result{.fault = &fault};
+Hunt hunt(const Bug& bug, const ZooOptions& options, const RunOptions& preset) {
+  if (bug.of_layouts != nullptr) return hunt_layout(bug, preset);
+  const Fault& fault = *bug.of_plans;
+  Hunt result{.bug = bug};
   RunOptions run = preset;
   run.fault = fault.id;
   run.clause = fault.clause;
@@ -102,14 +144,20 @@ Hunt hunt(const Fault& fault, const ZooOptions& options, const RunOptions& prese
     result.caught_by = property;
     result.cases += report.failure->number;
     result.smallest = report.failure->shrunk;
-    result.smallest.fault = fault.id;
+    result.smallest.scenario.fault = fault.id;
     result.findings = report.failure->findings;
     break;
   }
   return result;
 }
 
-std::string size_text(const Scenario& s) {
+std::string size_text(const Hunt& hunt) {
+  if (hunt.bug.of_layouts != nullptr) {
+    const laws::Asked model = hunt.bug.of_layouts->model();
+    return fmt::format("{}, {}, {}", counted(model.mesh.ranks(), "rank"),
+                       counted(std::ssize(model.parameters), "tensor"), model.layout);
+  }
+  const Scenario& s = hunt.smallest.scenario;
   return fmt::format("{}, {}, {}, {}", counted(s.ranks, "rank"),
                      counted(std::ssize(s.parameters), "parameter"), counted(s.microbatches, "microbatch"),
                      counted(s.steps, "step"));
@@ -121,8 +169,11 @@ std::string save(Hunt& hunt, const std::filesystem::path& folder) {
   if (error)
     throw Error(ErrorKind::machine_cannot,
                 fmt::format("--save {}: cannot create the folder: {}", folder.string(), error.message()));
-  if (hunt.smallest.name.empty()) hunt.smallest.name = fmt::format("smallest for {}", hunt.fault->id);
-  const auto file = folder / fmt::format("{}.json", hunt.fault->id);
+  std::string& name = hunt.smallest.scenario.name;
+  if (name.empty()) name = fmt::format("smallest for {}", hunt.bug.id);
+  std::string stem = hunt.bug.id;
+  std::ranges::replace(stem, '/', '-');
+  const auto file = folder / (stem + ".json");
   write_text_atomically(file, to_json(hunt.smallest));
   return file.string();
 }
@@ -133,20 +184,22 @@ std::string json_of(const std::vector<Hunt>& hunts, const ZooOptions& options, d
       {"command", "zoo"},   {"backend", options.backend.backend},     {"seed", options.seed},
       {"seconds", seconds}, {"interrupted", interrupt_flag().load()}, {"faults", ordered_json::array()}};
   for (const Hunt& hunt : hunts) {
-    ordered_json fault = {{"id", hunt.fault->id},
-                          {"source", hunt.fault->source},
-                          {"sentence", hunt.fault->sentence},
-                          {"clause", hunt.fault->clause},
+    ordered_json fault = {{"id", hunt.bug.id},
+                          {"source", hunt.bug.source},
+                          {"sentence", hunt.bug.sentence},
+                          {"clause", hunt.bug.clause},
                           {"caught", hunt.caught_by != nullptr},
                           {"caught_by", nullptr},
                           {"cases", hunt.cases},
                           {"smallest", nullptr}};
     if (hunt.caught_by != nullptr) {
       fault["caught_by"] = hunt.caught_by->id;
-      fault["smallest"] = {{"ranks", hunt.smallest.ranks},
-                           {"parameters", hunt.smallest.parameters.size()},
-                           {"microbatches", hunt.smallest.microbatches},
-                           {"steps", hunt.smallest.steps}};
+      const Scenario& s = hunt.smallest.scenario;
+      if (hunt.smallest.kind == nullptr)
+        fault["smallest"] = {{"ranks", s.ranks},
+                             {"parameters", s.parameters.size()},
+                             {"microbatches", s.microbatches},
+                             {"steps", s.steps}};
       fault["scenario"] = ordered_json::parse(to_json(hunt.smallest));
     }
     json["faults"].push_back(std::move(fault));
@@ -166,19 +219,19 @@ std::string table_of(const std::vector<Hunt>& hunts, const Terminal& terminal) {
   Table table({"fault", "clause", "caught by", ">cases", "smallest scenario", "source"});
   for (const Hunt& hunt : hunts) {
     const bool caught = hunt.caught_by != nullptr;
-    table.row({hunt.fault->id, hunt.fault->clause,
+    table.row({hunt.bug.id, hunt.bug.clause,
                caught ? Table::Cell{std::string(hunt.caught_by->id), Tone::good}
                       : Table::Cell{"ESCAPED", Tone::bad},
-               grouped(hunt.cases), caught ? size_text(hunt.smallest) : "", hunt.fault->source});
+               grouped(hunt.cases), caught ? size_text(hunt) : "", hunt.bug.source});
   }
   return table.text(terminal);
 }
 
 /// What a single fault does, in full.
 std::string portrait(const Hunt& hunt, const Terminal& terminal) {
-  std::string text = "\n" + labelled(terminal, "fault", hunt.fault->sentence);
+  std::string text = "\n" + labelled(terminal, "fault", hunt.bug.sentence);
   if (hunt.caught_by == nullptr) return text;
-  return text + labelled(terminal, "scenario", describe(hunt.smallest)) +
+  return text + labelled(terminal, noun_of(hunt.smallest), describe(hunt.smallest)) +
          findings_text(terminal, hunt.findings);
 }
 
@@ -187,7 +240,7 @@ std::string portrait(const Hunt& hunt, const Terminal& terminal) {
 ExitStatus zoo_verb(Session& session, const Arguments& arguments) {
   ZooOptions options;
   if (!parse(options, arguments, session)) return ExitStatus::held;
-  const auto faults = selected_faults(options.faults);
+  const auto faults = selected_bugs(options.faults);
   RunOptions run{.seed = options.seed, .threads = static_cast<std::int32_t>(options.threads)};
   run.make_backend = factory_of(options.backend);
   run.stop = &interrupt_flag();
@@ -198,16 +251,16 @@ ExitStatus zoo_verb(Session& session, const Arguments& arguments) {
   std::vector<std::string> files;
   {
     Progress progress(session.err);
-    for (const Fault* fault : faults) {
+    for (const Bug& bug : faults) {
       if (interrupt_flag()) break;
       const auto share = static_cast<double>(hunts.size()) / static_cast<double>(faults.size());
       run.progress = [&](std::int64_t done) {
         progress.show(
-            {std::string(fault->id), share,
+            {bug.id, share,
              fmt::format("{}, fault {} of {}", counted(done, "case"), hunts.size() + 1, faults.size())});
       };
       run.progress(0);
-      Hunt found = hunt(*fault, options, run);
+      Hunt found = hunt(bug, options, run);
       // What an interrupt cut short has not escaped.
       if (interrupt_flag() && found.caught_by == nullptr) break;
       if (!options.save.empty() && found.caught_by != nullptr) files.push_back(save(found, options.save));
@@ -221,7 +274,8 @@ ExitStatus zoo_verb(Session& session, const Arguments& arguments) {
   out << table_of(hunts, terminal);
   if (faults.size() == 1 && !hunts.empty()) {
     Hunt& only = hunts.front();
-    if (!only.findings.empty()) complete(only.findings.front(), only.smallest, *run.make_backend());
+    if (!only.findings.empty() && only.smallest.kind == nullptr)
+      complete(only.findings.front(), only.smallest.scenario, *run.make_backend());
     out << portrait(only, terminal);
   }
   for (const std::string& file : files)

@@ -7,17 +7,19 @@
 namespace shardcheck {
 namespace {
 
-TEST(Clauses, AreW1ToW40InOrder) {
-  int number = 0;
-  for (const Clause& c : clauses()) EXPECT_EQ(c.id, "W" + std::to_string(++number));
-  EXPECT_EQ(number, 40);
+TEST(Clauses, AreW1ToW40ThenL1ToL30ThenF66) {
+  ASSERT_EQ(clauses().size(), 71u);
+  for (std::size_t i = 0; i < 40; ++i) EXPECT_EQ(clauses()[i].id, "W" + std::to_string(i + 1));
+  for (std::size_t i = 0; i < 30; ++i) EXPECT_EQ(clauses()[40 + i].id, "L" + std::to_string(i + 1));
+  EXPECT_EQ(clauses().back().id, "F66");
 }
 
 TEST(Clauses, EachIsASentenceWithItsSource) {
   for (const Clause& c : clauses()) {
     EXPECT_FALSE(c.title.empty()) << c.id;
     EXPECT_TRUE(c.sentence.ends_with('.')) << c.id;
-    EXPECT_TRUE(c.source.starts_with("wgrad ")) << c.id;
+    const char* source = c.id[0] == 'W' ? "wgrad " : c.id[0] == 'L' ? "layouts " : "fp8 ";
+    EXPECT_TRUE(c.source.starts_with(source)) << c.id;
     EXPECT_FALSE(name_of(c.observer).empty()) << c.id;
   }
 }

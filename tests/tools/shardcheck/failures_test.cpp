@@ -17,8 +17,9 @@ class Failures : public InFolder {
 
 TEST_F(Failures, AreNamedByWhatFailedAndReadBack) {
   EXPECT_TRUE(folder_.list().empty());
-  const auto file = folder_.save(name_, scenario_, FailureFolder::Kind::searched);
-  EXPECT_EQ(folder_.save(name_, scenario_, FailureFolder::Kind::searched), file) << "one failure is one file";
+  const auto file = folder_.save(name_, counterexample_of(scenario_), FailureFolder::Kind::searched);
+  EXPECT_EQ(folder_.save(name_, counterexample_of(scenario_), FailureFolder::Kind::searched), file)
+      << "one failure is one file";
   const auto kept = folder_.list();
   ASSERT_EQ(kept.size(), 1u);
   EXPECT_EQ(kept[0].file, file);
@@ -29,7 +30,7 @@ TEST_F(Failures, AreNamedByWhatFailedAndReadBack) {
 }
 
 TEST_F(Failures, OnlyJsonFilesOfTheFolderItselfAreListed) {
-  folder_.save(name_, scenario_, FailureFolder::Kind::given);
+  folder_.save(name_, counterexample_of(scenario_), FailureFolder::Kind::given);
   write("kept/note.txt", "");
   write("kept/mailed.json", "{}");
   const auto kept = folder_.list();
@@ -38,7 +39,7 @@ TEST_F(Failures, OnlyJsonFilesOfTheFolderItselfAreListed) {
 }
 
 TEST_F(Failures, AMendedOneIsSetAside) {
-  const auto file = folder_.save(name_, scenario_, FailureFolder::Kind::searched);
+  const auto file = folder_.save(name_, counterexample_of(scenario_), FailureFolder::Kind::searched);
   EXPECT_EQ(folder_.set_aside(file), std::filesystem::path("kept") / "mended" / file.filename());
   EXPECT_TRUE(folder_.list().empty());
 }
@@ -46,7 +47,7 @@ TEST_F(Failures, AMendedOneIsSetAside) {
 TEST_F(Failures, AFolderThatCannotBeMadeIsTheMachinesFault) {
   write("kept", "a file");
   try {
-    folder_.save(name_, scenario_, FailureFolder::Kind::searched);
+    folder_.save(name_, counterexample_of(scenario_), FailureFolder::Kind::searched);
     ADD_FAILURE() << "saved";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::machine_cannot);

@@ -1,6 +1,7 @@
 // Every subject is a table of everything that is there.
 #include "backends/faulty/faults.h"
 #include "core/contract/clauses.h"
+#include "properties/layout_laws/zoo.h"
 #include "properties/property.h"
 #include "sim/faults/zoo.h"
 #include "sim/scenario/examples.h"
@@ -20,6 +21,7 @@ TEST(List, ShowsEverything) {
   expect_listed("properties", properties(), [](const auto& p) { return p.id; });
   expect_listed("clauses", clauses(), [](const auto& c) { return c.id; });
   expect_listed("faults", zoo(), [](const auto& f) { return f.id; });
+  expect_listed("layout-faults", laws::layout_zoo(), [](const auto& f) { return f.title; });
   expect_listed("scenarios", example_names(), [](const auto& name) { return name; });
   expect_listed("numeric-faults", list_numeric_faults(), [](const auto& f) { return f.name; });
   expect_listed("protocols", std::vector<std::string>{"te-module", "te-ops", "R1", "R7"},

@@ -22,6 +22,14 @@ TEST(Wording, NounsAreCounted) {
   EXPECT_EQ(counted(1200, "case"), "1,200 cases");
 }
 
+TEST(Wording, ConsecutiveClausesAreARun) {
+  EXPECT_EQ(clauses_text(std::vector<std::string_view>{"W4", "W17", "W35"}), "W4 W17 W35");
+  EXPECT_EQ(clauses_text(std::vector<std::string_view>{"W24", "W25"}), "W24 W25");
+  EXPECT_EQ(clauses_text(std::vector<std::string_view>{"L1", "L2", "L3", "L5", "L6", "F7"}),
+            "L1..L3 L5 L6 F7");
+  EXPECT_EQ(clauses_text({}), "");
+}
+
 TEST(Wording, SecondsKeepTwoDigits) {
   EXPECT_EQ(seconds_text(0.0042), "0.004 s");
   EXPECT_EQ(seconds_text(1.94), "1.9 s");

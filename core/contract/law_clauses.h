@@ -1,0 +1,13 @@
+// The part of the catalogue that is not about gradients: laws of layouts and of products. Next: clauses.h.
+#pragma once
+
+#include <span>
+
+#include "core/contract/clauses.h"
+
+namespace shardcheck {
+
+/// L1 to L30, then F66.
+std::span<const Clause> law_clauses();
+
+}  // namespace shardcheck

@@ -1,0 +1,48 @@
+#include "properties/counterexample.h"
+
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "properties/property.h"
+#include "sim/scenario/json.h"
+#include "sim/scenario/json_text.h"
+
+namespace shardcheck {
+namespace {
+
+/// The field "kind" of a JSON object, or nothing: what else is wrong with the text, its reader says.
+std::string kind_in(const std::string& text, const std::string& where) {
+  check_json_text(text, where);
+  const auto json = nlohmann::json::parse(text, nullptr, false);
+  if (!json.is_object() || !json.contains("kind") || !json["kind"].is_string()) return "";
+  return json["kind"].get<std::string>();
+}
+
+}  // namespace
+
+std::string to_json(const Counterexample& counterexample) {
+  return counterexample.kind == nullptr ? to_json(counterexample.scenario) : counterexample.json;
+}
+
+Counterexample counterexample_from_json(const std::string& text, const std::string& where) {
+  const std::string kind = kind_in(text, where);
+  if (kind.empty()) return counterexample_of(scenario_from_json(text, where));
+  std::string known;
+  for (const Property& property : properties()) {
+    if (property.kind == nullptr) continue;
+    if (property.kind->name == kind) {
+      const std::unique_ptr<Case> c = property.kind->read(text, where);
+      return {.kind = property.kind, .json = c->json()};
+    }
+    known += (known.empty() ? "" : ", ") + std::string(property.kind->name);
+  }
+  throw bad_input(where, "kind: \"" + kind + "\" is no kind of case; there are " + known +
+                             ", and scenarios, which have no such field");
+}
+
+std::string describe(const Counterexample& counterexample) {
+  if (counterexample.kind == nullptr) return describe(counterexample.scenario);
+  return counterexample.kind->read(counterexample.json, "kept case")->describe();
+}
+
+}  // namespace shardcheck
