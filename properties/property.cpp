@@ -6,6 +6,7 @@
 
 #include "properties/evidence.h"
 #include "properties/gemm_law/gemm_property.h"
+#include "properties/layout_bytes/layout_bytes.h"
 #include "properties/layout_laws/layout_case.h"
 #include "properties/relations.h"
 
@@ -108,6 +109,12 @@ const std::vector<Property>& table() {
        .judge = laws::judge_layout_case,
        .situations = laws::layout_situations,
        .share = 300},
+      {.id = "layout-bytes",
+       .sentence = "collectives on a layout's shards give tensors back, and shards of sums",
+       .clauses = {"L13", "L15", "L16"},
+       .kind = &laws::layout_kind(),
+       .judge = judge_layout_bytes,
+       .situations = layout_bytes_situations},
       {.id = "products",
        .sentence = "a GEMM equals its arithmetic profile, bit for bit",
        .clauses = {"F66"},

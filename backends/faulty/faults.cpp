@@ -1,6 +1,8 @@
 #include "backends/faulty/faults.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <vector>
 
 #include "backends/faulty/values.h"
@@ -59,6 +61,10 @@ bool is_any(const Action& action) {
 bool is_reduction(const Action& action) {
   const auto* communicate = std::get_if<Communicate>(&action);
   return communicate != nullptr && communicate->collective != Collective::all_gather;
+}
+bool is_gather(const Action& action) {
+  const auto* communicate = std::get_if<Communicate>(&action);
+  return communicate != nullptr && communicate->collective == Collective::all_gather;
 }
 bool is_average(const Action& action) {
   return is_reduction(action) && std::get<Communicate>(action).reduction == Reduction::average;
@@ -230,6 +236,25 @@ void lose_zero_sign(Backend& inner, const Plan& plan, OpIndex index) {
               [](std::size_t, std::size_t, double value) { return value == 0 ? 0.0 : value; });
 }
 
+void gather_backwards(Backend& inner, const Plan& plan, OpIndex index) {
+  const Site site{inner, plan, index};
+  const auto size = static_cast<std::size_t>(std::get<Communicate>(site.op.action).group);
+  site.execute();
+  for (std::size_t i = 0; i < site.ranks(); ++i) {
+    const View view = site.view(1, i);
+    std::vector<std::byte> bytes(static_cast<std::size_t>(view.numel * bytes_of(site.type(1, i))));
+    inner.read(plan, site.rank(i), view, bytes);
+    const std::size_t part = bytes.size() / size;
+    for (std::size_t k = 0; k < size / 2; ++k) {
+      const auto at = [&](std::size_t place) {
+        return bytes.begin() + static_cast<std::ptrdiff_t>(place * part);
+      };
+      std::swap_ranges(at(k), at(k + 1), at(size - 1 - k));
+    }
+    inner.write(plan, site.rank(i), view, bytes);
+  }
+}
+
 void fast_accumulation(Backend& inner, const Plan& plan, OpIndex index) {
   Plan fast = plan;
   std::get<Matmul>(fast.ops[static_cast<std::size_t>(index.value)].action).fast_accumulation = true;
@@ -256,6 +281,8 @@ constexpr NumericFault kFaults[] = {
      truncate_cast},
     {"flush-subnormals", "subnormal results of arithmetic become zero", "W38", is_arithmetic,
      flush_subnormals},
+    {"gather-backwards", "an all-gather lays the parts down from the last rank to the first", "L13 L16",
+     is_gather, gather_backwards},
     {"fast-accumulation", "FP8 products stay in the tensor core's short accumulator", "F66",
      is_promoted_product, fast_accumulation},
     {"lose-zero-sign", "a result of minus zero becomes plus zero", "W39", is_arithmetic, lose_zero_sign},

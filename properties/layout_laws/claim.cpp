@@ -111,6 +111,7 @@ std::string to_text(const Asked& asked) {
     text += ";";
   }
   const std::string configuration = to_text(asked.configuration);
+  if (configuration.empty() && text.ends_with(';')) text.pop_back();
   if (!configuration.empty()) text += " " + configuration;
   return text;
 }
