@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "core/integers.h"
+
 namespace shardcheck {
 namespace {
 
@@ -109,6 +111,15 @@ GemmCase random_gemm_case(Draw& draw) {
   if (!is_block(c.op.scales_a) && draw.chance(30)) c.op.alpha = draw.pick({0.7f, 2.0f, -1.5f, 1.0f / 3.0f});
   c.operands = static_cast<OperandFamily>(draw.below(kOperandFamilies));
   c.seed = draw.word();
+  return c;
+}
+
+GemmCase library_gemm_case(Draw& draw) {
+  GemmCase c = random_gemm_case(draw);
+  constexpr std::int64_t kStep = 16, kLongestK = 1024;
+  c.op.m = kStep * (1 + draw.below(std::int64_t{3}));
+  c.op.n = kStep * (1 + draw.below(std::int64_t{3}));
+  c.op.k = std::min(round_up(c.op.k, kStep), kLongestK);
   return c;
 }
 

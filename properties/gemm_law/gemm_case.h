@@ -44,6 +44,10 @@ struct GemmCase {
 /// and chunks, scales that are no powers of two. At most 2^23 products.
 GemmCase random_gemm_case(Draw& draw);
 
+/// A case for a recording or a digest: small (m and n at most 48, K at most 1024), and of sizes that
+/// libraries take: m, n and K are multiples of 16.
+GemmCase library_gemm_case(Draw& draw);
+
 /// "TN 256 x 17 x 512, e4m3 x e5m2 -> bf16, beta 1, alpha 0.7, scales tensor x tensor (any), fast
 /// accumulation, wide exponents, seed 7".
 std::string describe(const GemmCase& c);

@@ -5,47 +5,10 @@
 #include "core/error.h"
 #include "core/numerics/gemm.h"
 #include "core/numerics/same_code.h"
-#include "core/plan/builder.h"
-#include "properties/gemm_law/gemm_inputs.h"
+#include "properties/gemm_law/execute.h"
 
 namespace shardcheck {
 namespace {
-
-/// The case as a plan of one op on one rank.
-struct OneGemm {
-  Plan plan;
-  View a, b, scales_a, scales_b, d;
-
-  OneGemm(const GemmCase& c, const GemmInputs& inputs) {
-    PlanBuilder build(plan);
-    const auto input = [&](const char* name, DType type, std::int64_t numel) {
-      return build.whole(build.buffer(name, BufferRole::inputs, type, numel));
-    };
-    a = input("A", c.a, c.op.m * c.op.k);
-    b = input("B", c.b, c.op.n * c.op.k);
-    scales_a = input("scales of A", DType::f32, std::ssize(inputs.scales_a));
-    scales_b = input("scales of B", DType::f32, std::ssize(inputs.scales_b));
-    d = input("D", c.d, c.op.m * c.op.n);
-    const Rank rank{0};
-    build.op(c.op, {}, Stream::compute, std::span(&rank, 1)).on(a).on(b).on(scales_a).on(scales_b).on(d);
-  }
-};
-
-std::vector<std::byte> computed_by(Backend& candidate, const OneGemm& gemm, const GemmInputs& inputs) {
-  const Rank rank{0};
-  const auto write = [&](View view, std::span<const std::byte> bytes) {
-    candidate.write(gemm.plan, rank, view, bytes);
-  };
-  write(gemm.a, inputs.a);
-  write(gemm.b, inputs.b);
-  write(gemm.scales_a, std::as_bytes(std::span(inputs.scales_a)));
-  write(gemm.scales_b, std::as_bytes(std::span(inputs.scales_b)));
-  write(gemm.d, inputs.c);
-  candidate.execute(gemm.plan, OpIndex{0}, OpIndex{1});
-  std::vector<std::byte> d(inputs.c.size());
-  candidate.read(gemm.plan, rank, gemm.d, d);
-  return d;
-}
 
 GemmProblem problem_of(const GemmCase& c, const GemmInputs& inputs) {
   const bool a_by_k = c.op.a == OperandLayout::transposed, b_by_k = c.op.b == OperandLayout::plain;
@@ -75,12 +38,11 @@ Sighting sighting(DType type, std::span<const std::byte> bytes, std::int64_t at)
   return {value_of_code(type, code), code, type};
 }
 
-Finding finding_of(const ArithmeticProfile& profile, const GemmCase& c, const OneGemm& gemm,
-                   const BytesPair& outputs) {
+Finding finding_of(const ArithmeticProfile& profile, const GemmCase& c, const BytesPair& outputs) {
   const Differing found = differing(c.d, outputs);
   Finding finding;
   finding.clause = "F66";
-  name_op(finding, gemm.plan, OpIndex{0});
+  name_op(finding, plan_of(c), OpIndex{0});
   finding.rank = 0;
   finding.element = found.first;
   finding.has_values = true;
@@ -111,13 +73,12 @@ std::vector<Finding> gemm_equals_profile(Backend& candidate, const GemmCase& c) 
 std::vector<Finding> gemm_equals_profile(Backend& candidate, const GemmCase& c,
                                          const ArithmeticProfile& profile) {
   const GemmInputs inputs = inputs_of(c);
-  const OneGemm one(c, inputs);
-  const std::vector<std::byte> actual = computed_by(candidate, one, inputs);
+  const std::vector<std::byte> actual = execute_gemm(candidate, c, inputs);
   std::vector<std::byte> expected = inputs.c;
   gemm(profile, problem_of(c, inputs), expected, expected);
   const BytesPair outputs{expected, actual};
   if (differing(c.d, outputs).count == 0) return {};
-  return {finding_of(profile, c, one, outputs)};
+  return {finding_of(profile, c, outputs)};
 }
 
 }  // namespace shardcheck

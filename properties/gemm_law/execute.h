@@ -1,0 +1,19 @@
+// A GEMM case on a backend: the case as a plan of one op on one rank, and its D. Read next: gemm_law.h, which
+// judges D; tools/shardcheck/record.cpp, which writes it down.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "core/backend.h"
+#include "properties/gemm_law/gemm_inputs.h"
+
+namespace shardcheck {
+
+/// One Matmul on rank 0; its operands are A, B, the scales of both, D.
+Plan plan_of(const GemmCase& c);
+
+/// D as the backend leaves it, column-major. Throws what the backend throws.
+std::vector<std::byte> execute_gemm(Backend& backend, const GemmCase& c, const GemmInputs& inputs);
+
+}  // namespace shardcheck
