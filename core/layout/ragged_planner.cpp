@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/layout/analysis/shard_sizes.h"
+
 namespace shardcheck::layout {
 namespace {
 
@@ -56,9 +58,12 @@ Buffer plan_ragged(std::span<const Parameter> parameters, const RaggedPlanOption
   const std::int64_t enough = round_up_size(payload, options.granularity);
   multiply_sizes(add_sizes(enough, options.granularity), 2 + options.world);
   std::vector<std::int64_t> offsets(pieces.size());
-  std::int64_t shard =
-      std::max(options.granularity, round_up_size(div_ceil(payload, options.world), options.granularity));
-  while (!place(pieces, shard, options.world, offsets)) shard += options.granularity;
+  // Sizes in which a tensor longer than two shards would have its blocks cut fail for certain.
+  std::vector<Atoms> atoms;
+  for (const Piece& piece : pieces) atoms.push_back({piece.numel, piece.block});
+  const ShardSizes sizes(atoms, options.granularity);
+  std::int64_t shard = sizes.next(std::max(options.granularity, div_ceil(payload, options.world)));
+  while (!place(pieces, shard, options.world, offsets)) shard = sizes.next(shard + 1);
 
   Buffer buffer{.world = options.world, .cut = Cut::equal};
   buffer.size = multiply_sizes(options.world, shard);

@@ -17,8 +17,8 @@ struct RaggedPlanOptions {
 };
 
 /// One buffer with Cut::equal: S is the smallest feasible multiple of g. Blocks are `block_rows` rows.
-/// Feasibility is not monotone in S, so every multiple is tried; cost: (S - sum / W) / g placements. Throws
-/// Error when a size does not fit 64 bits.
+/// Feasibility is not monotone in S, so every multiple that ShardSizes allows is tried; cost: a placement
+/// each. Throws Error when a size does not fit 64 bits.
 Buffer plan_ragged(std::span<const Parameter> parameters, const RaggedPlanOptions& options);
 
 }  // namespace shardcheck::layout
