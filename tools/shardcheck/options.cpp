@@ -63,7 +63,7 @@ std::string variable_of(const std::string& flag) {
 
 void Options::add(Shown shown, std::string preset,
                   std::function<void(const std::string&, const std::string&)> accept) {
-  flags_.push_back({std::move(shown), std::move(preset), false,
+  flags_.push_back({std::move(shown), std::move(preset), false, false,
                     [accept = std::move(accept)](const std::string& where, const auto& values) {
                       accept(where, values.back());
                     }});
@@ -73,8 +73,17 @@ void Options::flag(std::string& target, Shown shown) {
   add(std::move(shown), target, [&target](const std::string&, const std::string& value) { target = value; });
 }
 
+void Options::flag(bool& target, Shown shown) {
+  flags_.push_back(
+      {std::move(shown), "", false, true, [&target](const std::string& where, const auto& values) {
+         if (values.back() != "true" && values.back() != "1" && values.back() != "0")
+           throw not_a(where, values.back(), "1 or 0");
+         target = values.back() != "0";
+       }});
+}
+
 void Options::flag(std::vector<std::string>& target, Shown shown) {
-  flags_.push_back({std::move(shown), "", true, [&target](const std::string&, const auto& values) {
+  flags_.push_back({std::move(shown), "", true, false, [&target](const std::string&, const auto& values) {
                       target.insert(target.end(), values.begin(), values.end());
                     }});
 }
@@ -109,7 +118,7 @@ void Options::seed(std::uint64_t& target) {
 }
 
 void Options::arguments(std::vector<std::string>& target, Shown shown) {
-  arguments_ = Flag{std::move(shown), "", true, [&target](const std::string&, const auto& values) {
+  arguments_ = Flag{std::move(shown), "", true, false, [&target](const std::string&, const auto& values) {
                       target.insert(target.end(), values.begin(), values.end());
                     }};
 }
@@ -124,7 +133,7 @@ void Options::argument(std::string& target, Shown shown) {
                                         values[0], values[1]));
     target = values.front();
   };
-  arguments_ = Flag{std::move(shown), "", false, accept};
+  arguments_ = Flag{std::move(shown), "", false, false, accept};
 }
 
 void Options::refuse_unknown(const std::vector<std::string>& words) const {
@@ -149,8 +158,10 @@ bool Options::parse(const std::vector<std::string>& arguments, Session& session)
   Raw raw;
   raw.values.resize(flags_.size());
   for (std::size_t i = 0; i < flags_.size(); ++i) {
-    CLI::Option* option = app.add_option(dashed(flags_[i].shown.name), raw.values[i]);
-    option->expected(1)->allow_extra_args(false)->envname(variable_of(flags_[i].shown.name));
+    const std::string name = dashed(flags_[i].shown.name);
+    CLI::Option* option = flags_[i].is_switch ? app.add_flag(name, raw.values[i])
+                                              : app.add_option(name, raw.values[i])->expected(1);
+    option->allow_extra_args(false)->envname(variable_of(flags_[i].shown.name));
     option->multi_option_policy(flags_[i].is_repeatable ? CLI::MultiOptionPolicy::TakeAll
                                                         : CLI::MultiOptionPolicy::TakeLast);
     if (flags_[i].is_repeatable) option->delimiter(',');

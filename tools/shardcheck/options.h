@@ -35,6 +35,7 @@ class Options {
   explicit Options(Verb verb) : verb_(std::move(verb)) {}
 
   void flag(std::string& target, Shown shown);
+  void flag(bool& target, Shown shown);                      ///< a switch; its variable is 1 or 0
   void flag(std::vector<std::string>& target, Shown shown);  ///< repeatable, or values with commas between
   void flag(std::int64_t& target, Between range, Shown shown);
   void flag(std::optional<double>& target, Shown shown);  ///< a positive number
@@ -54,6 +55,7 @@ class Options {
     Shown shown;
     std::string preset;  ///< the default, in words; empty when there is none
     bool is_repeatable = false;
+    bool is_switch = false;
     Accept accept;
   };
 
