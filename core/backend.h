@@ -5,6 +5,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <span>
 #include <string>
 
@@ -40,5 +42,8 @@ class Backend {
   /// Copies the content of `view` on `rank` to `bytes` after all ops executed so far have finished.
   virtual void read(const Plan& plan, Rank rank, View view, std::span<std::byte> bytes) = 0;
 };
+
+/// A backend on loan: its deleter gives it back to whoever lends it, or destroys it.
+using LentBackend = std::unique_ptr<Backend, std::function<void(Backend*)>>;
 
 }  // namespace shardcheck

@@ -14,6 +14,7 @@
 #include <span>
 #include <vector>
 
+#include "core/numerics/same_code.h"
 #include "core/plan/plan.h"
 
 namespace shardcheck {
@@ -24,6 +25,35 @@ constexpr std::uint64_t digest_term(std::uint64_t word, std::int64_t index) {
   x = (x ^ (x >> 32)) * 0xD6E8FEB86659FD93u;
   x = (x ^ (x >> 29)) * 0xBF58476D1CE4E5B9u;
   return x ^ (x >> 32);
+}
+
+/// Canonical NaN codes in all elements of a word at once. With `add`, the sign bit of an element is set
+/// exactly where its magnitude exceeds the rule's limit; no carry leaves the element, since magnitude and
+/// `add` are each below the sign bit.
+struct NanLanes {
+  std::uint64_t magnitude;  ///< mask of the bits below each sign
+  std::uint64_t add;        ///< sign bit - 1 - limit, in each element
+  std::uint64_t sign;       ///< the sign bit of each element
+  std::uint64_t canonical;  ///< the canonical NaN in each element
+  int sign_shift;           ///< of the sign within an element
+
+  constexpr std::uint64_t canonical_word(std::uint64_t word) const {
+    const std::uint64_t is_nan = ((word & magnitude) + add) & sign;
+    // Each sign bit that is set becomes an element of ones.
+    const std::uint64_t lanes = (is_nan << 1) - (is_nan >> sign_shift);
+    return (word & ~lanes) | (canonical & lanes);
+  }
+};
+
+/// The lanes of nan_rule_of(type). Plain bytes have no NaN: `add` is 0, and no sign bit appears.
+constexpr NanLanes nan_lanes_of(DType type) {
+  const NanRule rule = nan_rule_of(type);
+  const int bits = 8 * bytes_of(type);
+  std::uint64_t ones = 0;  // 1 in each element
+  for (int at = 0; at < 64; at += bits) ones |= std::uint64_t{1} << at;
+  const std::uint64_t sign = std::uint64_t{1} << (bits - 1);
+  const std::uint64_t add = rule.limit < sign ? sign - 1 - rule.limit : 0;
+  return {ones * (sign - 1), ones * add, ones * sign, ones * rule.canonical, bits - 1};
 }
 
 /// The digest of a range that is given piece by piece.

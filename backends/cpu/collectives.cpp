@@ -1,11 +1,14 @@
 #include "backends/cpu/collectives.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "backends/cpu/element.h"
+#include "backends/cpu/on_threads.h"
 #include "backends/cpu/rounded.h"
 #include "core/assert.h"
+#include "core/integers.h"
 
 namespace shardcheck::cpu {
 namespace {
@@ -48,6 +51,45 @@ void check(const Communicate& communicate, const CollectiveRanges& group) {
   }
 }
 
+/// Elements that are summed over all ranks before the next ones: the sums stay in the first cache.
+constexpr std::int64_t kStretch = 4096;
+
+struct Stretch {
+  const CollectiveRanges& group;
+  const std::vector<PartialSum>& parts;
+  std::int64_t begin, end;
+};
+
+/// Elements [begin, end) of the reduction in `to`. Every partial sum is a value of E.
+template <class E, class Addend>
+void sum_stretch(const Stretch& stretch, Addend addend, typename E::Stored* to) {
+  const std::int64_t numel = stretch.end - stretch.begin;
+  std::array<float, kStretch> sums, partial;
+  const auto accumulate = [&](const PartialSum& part, float* into) {
+    for (std::size_t position : part.positions) {
+      const auto* from = elements(stretch.group.inputs[position], E{}) + stretch.begin;
+      if (position == part.positions.front()) {
+        for (std::int64_t i = 0; i < numel; ++i) into[i] = addend(from[i]);
+      } else {
+        for (std::int64_t i = 0; i < numel; ++i) {
+          into[i] = E::widen(rounded_sum<E, E>(into[i], addend(from[i])));
+        }
+      }
+    }
+  };
+  accumulate(stretch.parts.front(), sums.data());
+  for (std::size_t part = 1; part < stretch.parts.size(); ++part) {
+    accumulate(stretch.parts[part], partial.data());
+    for (std::int64_t i = 0; i < numel; ++i) {
+      sums[static_cast<std::size_t>(i)] = E::widen(
+          rounded_sum<E, E>(sums[static_cast<std::size_t>(i)], partial[static_cast<std::size_t>(i)]));
+    }
+  }
+  for (std::int64_t i = 0; i < numel; ++i) {
+    to[stretch.begin + i] = E::narrow(sums[static_cast<std::size_t>(i)]);  // exact
+  }
+}
+
 }  // namespace
 
 void CollectiveUnit::run(const Communicate& communicate, const CollectiveRanges& all, const Fold& fold) {
@@ -77,9 +119,11 @@ void CollectiveUnit::run_group(const Communicate& communicate, const CollectiveR
   }
   const bool scatters = communicate.collective == Collective::reduce_scatter;
   const auto bytes = static_cast<std::size_t>(group.outputs[0].bytes());
-  for (std::size_t i = 0; i < group.ranks.size(); ++i) {
-    std::memcpy(group.outputs[i].data, result_.data() + (scatters ? i * bytes : 0), bytes);
-  }
+  const auto ranks = std::ssize(group.ranks);
+  on_threads({ranks, ranks * group.outputs[0].bytes()}, [&](std::int64_t i) {
+    const auto at = static_cast<std::size_t>(i);
+    std::memcpy(group.outputs[at].data, result_.data() + (scatters ? at * bytes : 0), bytes);
+  });
 }
 
 void CollectiveUnit::gather(const CollectiveRanges& group) {
@@ -93,43 +137,25 @@ void CollectiveUnit::gather(const CollectiveRanges& group) {
 void CollectiveUnit::reduce(Reduction reduction, const CollectiveRanges& group, const Fold& fold) {
   const std::int64_t numel = group.inputs[0].numel;
   const std::vector<PartialSum> parts = partial_sums(fold, group.ranks);
-  sums_.resize(static_cast<std::size_t>(numel));
-  partial_.resize(parts.size() > 1 ? static_cast<std::size_t>(numel) : 0);
   result_.resize(static_cast<std::size_t>(group.inputs[0].bytes()));
-
   with_element(group.inputs[0].dtype, [&](auto e) {
     using E = decltype(e);
-    const auto accumulate = [&](const PartialSum& part, float* sums, auto addend) {
-      for (std::size_t position : part.positions) {
-        const auto* from = elements(group.inputs[position], e);
-        if (position == part.positions.front()) {
-          for (std::int64_t i = 0; i < numel; ++i) sums[i] = addend(from[i]);
-        } else {
-          for (std::int64_t i = 0; i < numel; ++i) {
-            sums[i] = E::widen(rounded_sum<E, E>(sums[i], addend(from[i])));
-          }
-        }
-      }
-    };
-    const auto accumulate_parts = [&](auto addend) {
-      float *const sums = sums_.data(), *const partial = partial_.data();
-      accumulate(parts.front(), sums, addend);
-      for (std::size_t part = 1; part < parts.size(); ++part) {
-        accumulate(parts[part], partial, addend);
-        for (std::int64_t i = 0; i < numel; ++i) {
-          sums[i] = E::widen(rounded_sum<E, E>(sums[i], partial[i]));
-        }
-      }
+    auto* const to = reinterpret_cast<typename E::Stored*>(result_.data());
+    const auto add_up = [&](auto addend) {
+      const Pieces stretches{div_ceil(numel, kStretch),
+                             group.inputs[0].bytes() * static_cast<std::int64_t>(group.ranks.size())};
+      on_threads(stretches, [&](std::int64_t stretch) {
+        const std::int64_t begin = stretch * kStretch;
+        sum_stretch<E>({group, parts, begin, std::min(begin + kStretch, numel)}, addend, to);
+      });
     };
     if (reduction == Reduction::sum) {
-      accumulate_parts([](auto x) { return E::widen(x); });
+      add_up([](auto x) { return E::widen(x); });
     } else {
       with_product<E>(rounded_reciprocal<E>(group.ranks.size()), [&](auto product) {
-        accumulate_parts([product](auto x) { return E::widen(product(E::widen(x))); });
+        add_up([product](auto x) { return E::widen(product(E::widen(x))); });
       });
     }
-    auto* to = reinterpret_cast<typename E::Stored*>(result_.data());
-    for (std::int64_t i = 0; i < numel; ++i) to[i] = E::narrow(sums_[static_cast<std::size_t>(i)]);  // exact
   });
 }
 

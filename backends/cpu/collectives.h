@@ -29,8 +29,6 @@ class CollectiveUnit {
   void reduce(Reduction reduction, const CollectiveRanges& group, const Fold& fold);
   void gather(const CollectiveRanges& group);
 
-  std::vector<float> sums_;        ///< a reduction so far; every value is one of the element type
-  std::vector<float> partial_;     ///< the same of one GPU's ranks, when they are not the first
   std::vector<std::byte> result_;  ///< what the group computed, in the element type
 };
 

@@ -10,31 +10,36 @@
 #include "backends/cpu/gemm.h"
 #include "backends/cpu/matmul.h"
 #include "backends/cpu/memory.h"
+#include "backends/cpu/on_threads.h"
 #include "backends/protocol_event.h"
 #include "core/assert.h"
+#include "core/digest.h"
 
 namespace shardcheck {
 namespace {
 
-class CpuBackend final : public Backend {
+class CpuBackend final : public Backend, public Digesting {
  public:
-  CpuBackend(const ArithmeticProfile& profile, std::int32_t gpus) : gemm_(profile), gpus_(gpus) {
+  CpuBackend(const ArithmeticProfile& profile, std::int32_t gpus) : profile_(profile), gpus_(gpus) {
     SC_ASSERT(gpus >= 1, "ranks are folded onto one GPU at least");
   }
 
   BackendInfo info() const override {
-    return {"cpu", "virtual ranks in one process, one thread", std::string(gemm_.profile().name), gpus_};
+    return {"cpu", "virtual ranks in one process", std::string(profile_.name), gpus_};
   }
 
   void execute(const Plan& plan, OpIndex first, OpIndex last) override;
   void write(const Plan& plan, Rank rank, View view, std::span<const std::byte> bytes) override;
   void read(const Plan& plan, Rank rank, View view, std::span<std::byte> bytes) override;
+  std::vector<std::uint64_t> digests(const Plan& plan, std::span<const Rank> ranks,
+                                     std::span<const View> views) override;
 
  private:
   struct Run;
 
+  const ArithmeticProfile& profile_;
   cpu::Memory memory_;
-  cpu::GemmUnit gemm_;
+  std::vector<cpu::GemmUnit> gemms_;  ///< one for each rank of an op, which may run side by side
   std::int32_t gpus_;
   cpu::CollectiveUnit collectives_;
   std::vector<cpu::Range> inputs_, outputs_;  ///< operands of the collective at hand
@@ -51,9 +56,15 @@ struct CpuBackend::Run {
     SC_ASSERT(operand < op.operands, "an op lacks an operand");
     return self.memory_.at(plan, plan.ranks_of(op)[i], plan.operand(op, operand)[i]);
   }
+  /// Ranks side by side where the op is large: no rank touches another's memory.
   template <class Body>
   void on_each_rank(Body body) const {
-    for (std::size_t i = 0; i < static_cast<std::size_t>(op.ranks); ++i) body(i);
+    std::int64_t bytes = 0;
+    for (int operand = 0; operand < op.operands; ++operand) {
+      const View& view = plan.operand(op, operand)[0];
+      bytes += view.numel * bytes_of(plan.buffer(view.buffer).dtype);
+    }
+    cpu::on_threads({op.ranks, bytes * op.ranks}, [&](std::int64_t i) { body(static_cast<std::size_t>(i)); });
   }
   cpu::SourceTo source_to(std::size_t i) const { return {range(0, i), range(1, i)}; }
   cpu::ScaledRanges scaled(std::size_t i) const { return {range(0, i), range(1, i), range(2, i)}; }
@@ -62,8 +73,13 @@ struct CpuBackend::Run {
   }
 
   void operator()(const Allocate&) const {
-    on_each_rank([&](std::size_t i) {
+    for (std::size_t i = 0; i < static_cast<std::size_t>(op.ranks); ++i) {
       self.memory_.allocate(plan, plan.ranks_of(op)[i], plan.operand(op, 0)[i].buffer);
+    }
+    on_each_rank([&](std::size_t i) {
+      const BufferId id = plan.operand(op, 0)[i].buffer;
+      fill_with_poison(self.memory_.at(plan, plan.ranks_of(op)[i], {id, 0, plan.buffer(id).numel}),
+                       plan.poison);
     });
   }
   void operator()(const Undefine&) const { poison(); }
@@ -72,7 +88,8 @@ struct CpuBackend::Run {
     on_each_rank([&](std::size_t i) { cpu::fill(range(0, i), fill.value); });
   }
   void operator()(const Gemm& gemm) const {
-    on_each_rank([&](std::size_t i) { self.gemm_.run(gemm, {range(0, i), range(1, i), range(2, i)}); });
+    while (std::ssize(self.gemms_) < op.ranks) self.gemms_.emplace_back(self.profile_);
+    on_each_rank([&](std::size_t i) { self.gemms_[i].run(gemm, {range(0, i), range(1, i), range(2, i)}); });
   }
   void operator()(const Copy&) const {
     on_each_rank([&](std::size_t i) { cpu::copy(source_to(i)); });
@@ -88,8 +105,7 @@ struct CpuBackend::Run {
   }
   void operator()(const Matmul& matmul) const {
     on_each_rank([&](std::size_t i) {
-      cpu::matmul(self.gemm_.profile(), matmul,
-                  {range(0, i), range(1, i), range(2, i), range(3, i), range(4, i)});
+      cpu::matmul(self.profile_, matmul, {range(0, i), range(1, i), range(2, i), range(3, i), range(4, i)});
     });
   }
   void operator()(const Add&) const {
@@ -104,10 +120,10 @@ struct CpuBackend::Run {
   void operator()(const Communicate& communicate) const {
     self.inputs_.clear();
     self.outputs_.clear();
-    on_each_rank([&](std::size_t i) {
+    for (std::size_t i = 0; i < static_cast<std::size_t>(op.ranks); ++i) {
       self.inputs_.push_back(range(0, i));
       self.outputs_.push_back(range(1, i));
-    });
+    }
     self.collectives_.run(communicate, {plan.ranks_of(op), self.inputs_, self.outputs_},
                           {plan.ranks, self.gpus_});
   }
@@ -140,6 +156,24 @@ void CpuBackend::read(const Plan& plan, Rank rank, View view, std::span<std::byt
   const cpu::Range range = memory_.at(plan, rank, view);
   SC_ASSERT(std::ssize(bytes) == range.bytes(), "the bytes are not of the size of the view");
   std::copy_n(range.data, bytes.size(), bytes.begin());
+}
+
+std::vector<std::uint64_t> CpuBackend::digests(const Plan& plan, std::span<const Rank> ranks,
+                                               std::span<const View> views) {
+  SC_ASSERT(ranks.size() == views.size(), "a rank for every view");
+  std::vector<cpu::Range> ranges;
+  std::int64_t bytes = 0;
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    ranges.push_back(memory_.at(plan, ranks[i], views[i]));
+    bytes += ranges.back().bytes();
+  }
+  std::vector<std::uint64_t> all(views.size());
+  cpu::on_threads({std::ssize(views), bytes}, [&](std::int64_t i) {
+    const cpu::Range& range = ranges[static_cast<std::size_t>(i)];
+    all[static_cast<std::size_t>(i)] =
+        digest_of(range.dtype, {range.data, static_cast<std::size_t>(range.bytes())});
+  });
+  return all;
 }
 
 }  // namespace

@@ -49,21 +49,24 @@ Memory::Slab& Memory::shaped(const Plan& plan, BufferId id) {
   slab.bytes = bytes;
   slab.pitch = (bytes + 63) / 64;
   slab.parts.assign(ranks, Part{});
-  const std::size_t lines = static_cast<std::size_t>(slab.pitch) * ranks;
-  if (slab.lines.size() < lines)
-    slab.lines.resize(lines);  // never shrinks, so that a larger plan finds it again
+  const std::int64_t lines = slab.pitch * plan.ranks;
+  if (slab.room < lines) {  // never shrinks, so that a larger plan finds it again
+    slab.lines.reset();
+    slab.lines = std::make_unique_for_overwrite<CacheLine[]>(static_cast<std::size_t>(lines));
+    slab.room = lines;
+  }
   return slab;
 }
 
-void Memory::allocate(const Plan& plan, Rank rank, BufferId id) {
+Range Memory::allocate(const Plan& plan, Rank rank, BufferId id) {
   SC_ASSERT(rank.value >= 0 && rank.value < plan.ranks, "the plan has no such rank");
   shaped(plan, id).parts[index(rank)].alive = true;
-  fill_with_poison(at(plan, rank, {id, 0, plan.buffer(id).numel}), plan.poison);
+  return at(plan, rank, {id, 0, plan.buffer(id).numel});
 }
 
 void Memory::allocate_for_write(const Plan& plan, Rank rank, BufferId id) {
   SC_ASSERT(rank.value >= 0 && rank.value < plan.ranks, "the plan has no such rank");
-  if (!shaped(plan, id).parts[index(rank)].alive) allocate(plan, rank, id);
+  if (!shaped(plan, id).parts[index(rank)].alive) fill_with_poison(allocate(plan, rank, id), plan.poison);
   slabs_[index(id)].parts[index(rank)].written_in = executions_;
 }
 
@@ -78,7 +81,7 @@ Range Memory::at(const Plan& plan, Rank rank, View view) {
       "a buffer is used before its Allocate");
   SC_ASSERT(view.offset >= 0 && view.numel >= 0 && view.numel <= buffer.numel - view.offset,
             "a view leaves its buffer");
-  auto* part = reinterpret_cast<std::byte*>(slab.lines.data() + rank.value * slab.pitch);
+  auto* part = reinterpret_cast<std::byte*>(slab.lines.get() + rank.value * slab.pitch);
   return {part + view.offset * size, buffer.dtype, view.numel};
 }
 

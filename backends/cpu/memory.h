@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -36,9 +37,10 @@ class Memory {
   /// An execution has ended; later writes belong to what comes next.
   void finish() { ++executions_; }
 
-  /// The buffer comes into being on `rank`, filled with poison.
-  void allocate(const Plan& plan, Rank rank, BufferId id);
-  /// As allocate for a buffer that does not exist there; nothing for one that does. For writes before op 0.
+  /// The buffer comes into being on `rank`. The caller fills all of it, which is returned, with poison.
+  Range allocate(const Plan& plan, Rank rank, BufferId id);
+  /// A buffer that does not exist there comes into being, filled with poison; nothing for one that does. For
+  /// writes before op 0.
   void allocate_for_write(const Plan& plan, Rank rank, BufferId id);
 
   /// The bytes of `view` on `rank`. Asserts that they exist and lie in the buffer.
@@ -50,9 +52,10 @@ class Memory {
     std::int64_t written_in = -1;  ///< the value of executions_ at the last write
   };
   struct Slab {
-    std::vector<CacheLine> lines;
-    std::vector<Part> parts;            ///< one a rank
-    std::int64_t bytes = 0, pitch = 0;  ///< of one rank; from a rank to the next, in lines
+    std::unique_ptr<CacheLine[]> lines;  ///< not touched before a rank is allocated
+    std::int64_t room = 0;               ///< lines there are
+    std::vector<Part> parts;             ///< one a rank
+    std::int64_t bytes = 0, pitch = 0;   ///< of one rank; from a rank to the next, in lines
   };
 
   Slab& shaped(const Plan& plan, BufferId id);

@@ -1,6 +1,7 @@
 #include "backends/cuda/collectives.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "backends/cuda/reduce_steps.h"
 #include "core/assert.h"
@@ -137,14 +138,16 @@ void CollectiveUnit::run_through_scratch(const Call& call, const CollectiveRange
   std::byte* const scratch = gpu.scratch(call.stream, larger.bytes());
   const cudaStream_t stream = gpu.begin_op(call.stream);
   const Range result{scratch, larger.dtype, larger.numel, larger.gpu};
+  std::vector<std::size_t> all(group.ranks.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
   if (call.reduces()) {
     const std::vector<PartialSum> sums = partial_sums(call.fold, group.ranks);
     const float factor = call.averages() ? rounded_reciprocal(group.dtype(), group.ranks.size()) : 1.0f;
     sum_into(scratch, {group.inputs, sums[0].positions, call.averages(), factor}, stream);
-    for (std::size_t i = 0; i < group.ranks.size(); ++i) deal_out(result, group.outputs[i], i, stream);
+    deal_out(result, {group.outputs, all}, stream);
   } else {
-    for (std::size_t i = 0; i < group.ranks.size(); ++i) place(scratch, group.inputs[i], i, stream);
-    for (const Range& output : group.outputs) copy_whole(scratch, output, stream);
+    place(scratch, {group.inputs, all}, stream);
+    copy_whole(scratch, {group.outputs, all}, stream);
   }
 }
 
@@ -222,9 +225,7 @@ void CollectiveUnit::reduce_across(const Call& call, const CollectiveRanges& gro
   for (const Share& share : shares) {
     SC_CHECK(cudaSetDevice(machine_.gpu(share.sum.gpu).device()));
     const Range result{share.scratch, any.dtype, any.numel, share.sum.gpu};
-    for (const std::size_t position : share.sum.positions) {
-      deal_out(result, group.outputs[position], position, share.stream);
-    }
+    deal_out(result, {group.outputs, share.sum.positions}, share.stream);
   }
 }
 
@@ -233,27 +234,23 @@ void CollectiveUnit::gather_across(const CollectiveRanges& group, std::span<cons
   const std::int64_t bytes = group.inputs[0].bytes();
   for (const Share& share : shares) {
     SC_CHECK(cudaSetDevice(machine_.gpu(share.sum.gpu).device()));
-    for (const std::size_t position : share.sum.positions) {
-      place(share.scratch, group.inputs[position], position, share.stream);
-    }
+    place(share.scratch, {group.inputs, share.sum.positions}, share.stream);
   }
   const auto& members = members_of(shares);
   machine_.communicators().group(members, [&] {
     for (std::size_t owner = 0; owner < shares.size(); ++owner) {
-      for (const std::size_t position : shares[owner].sum.positions) {
+      for_each_stretch(shares[owner].sum.positions, [&](std::size_t first, std::size_t count) {
         for (std::size_t i = 0; i < shares.size(); ++i) {
-          std::byte* const part = shares[i].scratch + static_cast<std::int64_t>(position) * bytes;
-          SC_CHECK(ncclBroadcast(part, part, count_of(bytes), ncclUint8, static_cast<int>(owner), members[i],
-                                 shares[i].stream));
+          std::byte* const parts = shares[i].scratch + static_cast<std::int64_t>(first) * bytes;
+          SC_CHECK(ncclBroadcast(parts, parts, count * count_of(bytes), ncclUint8, static_cast<int>(owner),
+                                 members[i], shares[i].stream));
         }
-      }
+      });
     }
   });
   for (const Share& share : shares) {
     SC_CHECK(cudaSetDevice(machine_.gpu(share.sum.gpu).device()));
-    for (const std::size_t position : share.sum.positions) {
-      copy_whole(share.scratch, group.outputs[position], share.stream);
-    }
+    copy_whole(share.scratch, {group.outputs, share.sum.positions}, share.stream);
   }
 }
 

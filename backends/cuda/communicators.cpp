@@ -4,6 +4,7 @@
 
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "core/error.h"
 
@@ -21,6 +22,29 @@ std::recursive_mutex& birth_and_death() {
 
 }  // namespace
 
+Communicators::Watched::Watched(Communicators& all, const std::vector<ncclComm_t>& members,
+                                std::string_view what)
+    : all_(all), what_(what) {
+  if (all_.watchdog_ == nullptr) all_.watchdog_ = std::make_unique<Watchdog>(all_.timeout_);
+  // NCCL lets another thread abort a communicator whose call does not return.
+  all_.watchdog_->enter([&members] {
+    for (const ncclComm_t member : members) {
+      if (member != nullptr) ncclCommAbort(member);
+    }
+  });
+}
+
+Communicators::Watched::~Watched() {
+  // What was aborted is gone, whatever error the call returned.
+  if (all_.watchdog_->leave()) all_.communicators_.clear();
+}
+
+void Communicators::Watched::succeed() const {
+  if (!all_.watchdog_->leave()) return;
+  all_.communicators_.clear();
+  all_.give_up(what_);
+}
+
 const std::vector<ncclComm_t>& Communicators::among(const std::vector<int>& devices) {
   const auto found = communicators_.find(devices);
   if (found != communicators_.end()) return found->second;
@@ -28,36 +52,17 @@ const std::vector<ncclComm_t>& Communicators::among(const std::vector<int>& devi
   const std::scoped_lock one_at_a_time(birth_and_death());
   ncclUniqueId id;
   SC_CHECK(ncclGetUniqueId(&id));
-  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
-  config.blocking = 0;
-  auto& members = communicators_[devices];
-  members.assign(devices.size(), nullptr);
+  std::vector<ncclComm_t> members(devices.size(), nullptr);
   const int count = static_cast<int>(devices.size());
+  const Watched watched(*this, members, "the communicator did not come up");
   SC_CHECK(ncclGroupStart());
   for (int i = 0; i < count; ++i) {
     SC_CHECK(cudaSetDevice(devices[static_cast<std::size_t>(i)]));
-    SC_CHECK(ncclCommInitRankConfig(&members[static_cast<std::size_t>(i)], count, id, i, &config));
+    SC_CHECK(ncclCommInitRank(&members[static_cast<std::size_t>(i)], count, id, i));
   }
   SC_CHECK(ncclGroupEnd());
-  await_accepted(members, "the communicator did not come up");
-  return members;
-}
-
-void Communicators::await_accepted(const std::vector<ncclComm_t>& members, std::string_view what) {
-  const auto deadline = Clock::now() + timeout_;
-  for (const ncclComm_t member : members) {
-    for (;;) {
-      ncclResult_t state = ncclSuccess;
-      SC_CHECK(ncclCommGetAsyncError(member, &state));
-      if (state == ncclSuccess) break;
-      if (state != ncclInProgress) {
-        const std::string reason = fmt::format("{}: {}", what, ncclGetErrorString(state));
-        give_up(reason);
-      }
-      if (Clock::now() > deadline) give_up(what);
-      std::this_thread::yield();
-    }
-  }
+  watched.succeed();
+  return communicators_.emplace(devices, std::move(members)).first->second;
 }
 
 void Communicators::throw_on_asynchronous_error() {
@@ -78,14 +83,18 @@ void Communicators::await(cudaStream_t stream) {
     SC_CHECK(cudaStreamSynchronize(stream));
     return;
   }
+  // Most work ends within a few queries; what follows them takes locks of NCCL's.
+  constexpr int kQueriesBetweenLooks = 64;
   const auto deadline = Clock::now() + timeout_;
   for (;;) {
-    const cudaError_t state = cudaStreamQuery(stream);
-    if (state == cudaSuccess) return;
-    if (state != cudaErrorNotReady) check(state, "cudaStreamQuery");
+    for (int i = 0; i < kQueriesBetweenLooks; ++i) {
+      const cudaError_t state = cudaStreamQuery(stream);
+      if (state == cudaSuccess) return;
+      if (state != cudaErrorNotReady) check(state, "cudaStreamQuery");
+      std::this_thread::yield();
+    }
     throw_on_asynchronous_error();
     if (Clock::now() > deadline) give_up("work with a collective in it did not end");
-    std::this_thread::yield();
   }
 }
 

@@ -6,24 +6,31 @@
 #include "backends/cpu/casts.h"
 #include "backends/cuda/casts.h"
 #include "backends/cuda/collectives.h"
+#include "backends/cuda/device_digests.h"
 #include "backends/cuda/elementwise.h"
 #include "backends/cuda/fp8_edges.h"
 #include "backends/cuda/gemm.h"
 #include "backends/cuda/launch.h"
 #include "backends/cuda/memory.h"
+#include "backends/cuda/mirror.h"
 #include "backends/cuda/plan_events.h"
 #include "backends/protocol_event.h"
 #include "core/assert.h"
+#include "core/digest.h"
 #include "core/error.h"
 #include "core/integers.h"
 
 namespace shardcheck {
 namespace {
 
-class CudaBackend final : public Backend {
+class CudaBackend final : public Backend, public Digesting {
  public:
   explicit CudaBackend(const CudaOptions& options)
-      : machine_(options), memory_(machine_), gemm_(options.emulate_below), collectives_(machine_) {}
+      : machine_(options),
+        memory_(machine_),
+        digests_(machine_),
+        gemm_(options.emulate_below),
+        collectives_(machine_) {}
 
   BackendInfo info() const override {
     return {"cuda", machine_.describe(), machine_.is_hopper() ? "hopper" : "unknown", machine_.gpus()};
@@ -33,12 +40,16 @@ class CudaBackend final : public Backend {
   void execute(const Plan& plan, OpIndex first, OpIndex last) override;
   void write(const Plan& plan, Rank rank, View view, std::span<const std::byte> bytes) override;
   void read(const Plan& plan, Rank rank, View view, std::span<std::byte> bytes) override;
+  std::vector<std::uint64_t> digests(const Plan& plan, std::span<const Rank> ranks,
+                                     std::span<const View> views) override;
 
  private:
   struct Run;
 
   gpu::Machine machine_;
   gpu::Memory memory_;
+  gpu::Mirror mirror_;
+  gpu::DeviceDigests digests_;
   gpu::GemmUnit gemm_;
   gpu::CollectiveUnit collectives_;
   gpu::PlanEvents events_;
@@ -271,6 +282,7 @@ std::vector<gpu::Range> CudaBackend::Run::apart_from_destinations(
 void CudaBackend::execute(const Plan& plan, OpIndex first, OpIndex last) {
   SC_ASSERT(first.value >= 0 && first <= last && static_cast<std::size_t>(last.value) <= plan.ops.size(),
             "the plan has no such ops");
+  mirror_.forget();
   if (first.value == 0) {
     memory_.start(plan);
     events_.start();
@@ -284,6 +296,7 @@ void CudaBackend::execute(const Plan& plan, OpIndex first, OpIndex last) {
 }
 
 void CudaBackend::write(const Plan& plan, Rank rank, View view, std::span<const std::byte> bytes) {
+  mirror_.forget();
   const bool is_new = memory_.allocate_for_write(plan, rank, view.buffer);
   const gpu::Range range = memory_.at(plan, rank, view);
   SC_ASSERT(std::ssize(bytes) == range.bytes(), "the bytes are not of the size of the view");
@@ -302,10 +315,23 @@ void CudaBackend::read(const Plan& plan, Rank rank, View view, std::span<std::by
   const gpu::Range range = memory_.at(plan, rank, view);
   SC_ASSERT(std::ssize(bytes) == range.bytes(), "the bytes are not of the size of the view");
   gpu::Gpu& gpu = machine_.gpu(range.gpu);
+  const gpu::SlabPart slab = memory_.slab_of(plan, view.buffer, range);
+  if (const std::byte* found = mirror_.find(range, slab, gpu); found != nullptr) {
+    std::copy_n(found, bytes.size(), bytes.begin());
+    return;
+  }
   gpu.await();
   const cudaStream_t stream = gpu.begin_host_work();
   SC_CHECK(cudaMemcpyAsync(bytes.data(), range.data, bytes.size(), cudaMemcpyDeviceToHost, stream));
   SC_CHECK(cudaStreamSynchronize(stream));
+}
+
+std::vector<std::uint64_t> CudaBackend::digests(const Plan& plan, std::span<const Rank> ranks,
+                                                std::span<const View> views) {
+  SC_ASSERT(ranks.size() == views.size(), "a rank for every view");
+  std::vector<gpu::Range> ranges;
+  for (std::size_t i = 0; i < views.size(); ++i) ranges.push_back(memory_.at(plan, ranks[i], views[i]));
+  return digests_.of(ranges);
 }
 
 }  // namespace

@@ -93,4 +93,14 @@ Range Memory::at(const Plan& plan, Rank rank, View view) {
   return {part + view.offset * size, buffer.dtype, view.numel, gpu};
 }
 
+SlabPart Memory::slab_of(const Plan& plan, BufferId id, const Range& range) const {
+  const Slab& slab = slabs_[index(id)];
+  const Fold fold = fold_of(plan);
+  const auto first = slab.parts.begin() + fold.first_rank_of(range.gpu);
+  const std::int64_t rows = fold.ranks_on(range.gpu);
+  const bool are_there = std::all_of(first, first + rows, [](const Part& part) { return part.alive; });
+  return {slab.blocks[static_cast<std::size_t>(range.gpu)].data, slab.bytes, slab.pitch,
+          are_there ? rows : 0};
+}
+
 }  // namespace shardcheck::gpu

@@ -27,6 +27,13 @@ struct Range {
   }
 };
 
+/// The parts of a buffer that one GPU has: a row a rank.
+struct SlabPart {
+  const std::byte* data = nullptr;
+  std::int64_t width = 0, pitch = 0;  ///< bytes of a row; from a row to the next
+  std::int64_t rows = 0;              ///< 0: not all ranks of the GPU have the buffer
+};
+
 class Memory {
  public:
   explicit Memory(Machine& machine) : machine_(machine) {}
@@ -44,6 +51,9 @@ class Memory {
 
   /// The place of `view` on `rank`. Asserts that the buffer exists there and that the view lies in it.
   Range at(const Plan& plan, Rank rank, View view);
+
+  /// The slab that `range`, which at() found in buffer `id`, lies in.
+  SlabPart slab_of(const Plan& plan, BufferId id, const Range& range) const;
 
   Fold fold_of(const Plan& plan) const { return {plan.ranks, machine_.gpus()}; }
 

@@ -37,36 +37,50 @@ void sum_into(std::byte* destination, const Addends& addends, cudaStream_t strea
   }
 }
 
-void deal_out(const Range& result, const Range& output, std::size_t position, cudaStream_t stream) {
-  ReduceTable table{};
-  table.output[0] = output.data;
-  table.outputs = table.groups = 1;
-  const bool whole = result.numel == output.numel;
-  const std::int64_t begin = whole ? 0 : static_cast<std::int64_t>(position) * output.numel;
-  SC_ASSERT(begin + output.numel <= result.numel, "an output lies past the end of its reduction");
-  table.carry = result.data + begin * bytes_of(result.dtype);
-  table.numel = table.part = output.numel;
-  table.aligned = is_aligned(table.carry) && is_aligned(output.data);
-  launch_reduce(table, result.dtype, stream);
+void deal_out(const Range& result, const Members& outputs, cudaStream_t stream) {
+  const std::int64_t part = outputs.ranges[0].numel;
+  const bool whole = result.numel == part;
+  for_each_stretch(outputs.positions, [&](std::size_t first, std::size_t count) {
+    const std::int64_t begin = whole ? 0 : static_cast<std::int64_t>(first) * part;
+    ReduceTable table{};
+    table.carry = result.data + begin * bytes_of(result.dtype);
+    table.groups = 1;
+    table.outputs = static_cast<int>(count);
+    table.part = part;
+    table.numel = whole ? part : part * static_cast<std::int64_t>(count);
+    SC_ASSERT(begin + table.numel <= result.numel, "an output lies past the end of its reduction");
+    table.aligned = is_aligned(table.carry) && (whole || count == 1 || part % 8 == 0);
+    for (std::size_t i = 0; i < count; ++i) {
+      table.output[i] = outputs.ranges[first + i].data;
+      table.aligned &= is_aligned(table.output[i]);
+    }
+    launch_reduce(table, result.dtype, stream);
+  });
 }
 
-void place(std::byte* destination, const Range& input, std::size_t position, cudaStream_t stream) {
-  GatherTable table{};
-  table.input[0] = input.data;
-  table.output[0] = destination;
-  table.inputs = table.outputs = table.groups = 1;
-  table.first_position = static_cast<int>(position);
-  table.bytes = input.bytes();
-  launch_gather(table, stream);
+void place(std::byte* destination, const Members& inputs, cudaStream_t stream) {
+  for_each_stretch(inputs.positions, [&](std::size_t first, std::size_t count) {
+    GatherTable table{};
+    table.output[0] = destination;
+    table.outputs = table.groups = 1;
+    table.inputs = static_cast<int>(count);
+    table.first_position = static_cast<int>(first);
+    table.bytes = inputs.ranges[0].bytes();
+    for (std::size_t i = 0; i < count; ++i) table.input[i] = inputs.ranges[first + i].data;
+    launch_gather(table, stream);
+  });
 }
 
-void copy_whole(const std::byte* source, const Range& output, cudaStream_t stream) {
-  GatherTable table{};
-  table.input[0] = source;
-  table.output[0] = output.data;
-  table.inputs = table.outputs = table.groups = 1;
-  table.bytes = output.bytes();
-  launch_gather(table, stream);
+void copy_whole(const std::byte* source, const Members& outputs, cudaStream_t stream) {
+  for_each_stretch(outputs.positions, [&](std::size_t first, std::size_t count) {
+    GatherTable table{};
+    table.input[0] = source;
+    table.inputs = table.groups = 1;
+    table.outputs = static_cast<int>(count);
+    table.bytes = outputs.ranges[0].bytes();
+    for (std::size_t i = 0; i < count; ++i) table.output[i] = outputs.ranges[first + i].data;
+    launch_gather(table, stream);
+  });
 }
 
 }  // namespace shardcheck::gpu

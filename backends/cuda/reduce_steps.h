@@ -7,6 +7,7 @@
 
 #include <span>
 
+#include "backends/cuda/elementwise.h"
 #include "backends/cuda/memory.h"
 
 namespace shardcheck::gpu {
@@ -25,14 +26,33 @@ struct Addends {
 /// destination := the sum of the addends in their order.
 void sum_into(std::byte* destination, const Addends& addends, cudaStream_t stream);
 
-/// Output `position` of a reduction := its part of the result, or all of it when sizes are equal.
-void deal_out(const Range& result, const Range& output, std::size_t position, cudaStream_t stream);
+/// Some ranges of a group: those at `positions`, which lie on one GPU.
+struct Members {
+  std::span<const Range> ranges;  ///< of the whole group
+  std::span<const std::size_t> positions;
+};
 
-/// destination + position * bytes := input.
-void place(std::byte* destination, const Range& input, std::size_t position, cudaStream_t stream);
+/// Output i of a reduction := part i of the result, or all of it when sizes are equal; for all members.
+void deal_out(const Range& result, const Members& outputs, cudaStream_t stream);
 
-/// output := the bytes at `source`, which lie apart from it.
-void copy_whole(const std::byte* source, const Range& output, cudaStream_t stream);
+/// destination + i * bytes := input i, for all members.
+void place(std::byte* destination, const Members& inputs, cudaStream_t stream);
+
+/// Every member := the bytes at `source`, which lie apart from it.
+void copy_whole(const std::byte* source, const Members& outputs, cudaStream_t stream);
+
+/// Calls body(first, count) for the stretches of neighbouring positions, kRanksPerLaunch at most.
+template <class Body>
+void for_each_stretch(std::span<const std::size_t> positions, Body body) {
+  std::size_t first = 0;
+  for (std::size_t n = 1; n <= positions.size(); ++n) {
+    const bool goes_on = n < positions.size() && positions[n] == positions[n - 1] + 1 &&
+                         n - first < static_cast<std::size_t>(kRanksPerLaunch);
+    if (goes_on) continue;
+    body(positions[first], n - first);
+    first = n;
+  }
+}
 
 /// True for an address that a 16-byte access can start at.
 inline bool is_aligned(const void* address) {

@@ -1,5 +1,4 @@
-// Rates of the contract pipeline: one case is planned, judged, executed and compared with the oracle. The case is the
-// one that the project's figure speaks of: 8 ranks, 4 parameters of 1,000 elements, 4 microbatches, 2 steps.
+// Rates of the contract pipeline: one case (figure_case.h) is planned, judged, executed and compared with the oracle.
 // Beside them, in the same run, what the machine can do at most: copying and fused multiply-adds.
 #include <benchmark/benchmark.h>
 
@@ -10,22 +9,10 @@
 #include "core/contract/monitor.h"
 #include "properties/evidence.h"
 #include "sim/planner/planner.h"
+#include "tools/bench/figure_case.h"
 
 namespace shardcheck {
 namespace {
-
-Scenario figure_case(Strategy strategy) {
-  Scenario s;
-  s.strategy = strategy;
-  s.ranks = 8;
-  s.microbatches = 4;
-  s.steps = 2;
-  for (int p = 0; p < 4; ++p) {
-    s.parameters.push_back({.name = "w" + std::to_string(p), .shape = {25, 40}, .unit = p});
-    s.uses.push_back({p, Producer::fused, -1});
-  }
-  return s;
-}
 
 void whole_case(benchmark::State& state) {
   const auto strategy = static_cast<Strategy>(state.range(0));

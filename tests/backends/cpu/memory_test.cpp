@@ -16,13 +16,13 @@ Plan plan_with(DType type, std::int64_t numel, BufferRole role) {
 
 const BufferId kFirst{0};
 
-TEST(Memory, AllocateFillsWithPoisonOfTheTypeOnThatRankOnly) {
+TEST(Memory, PoisonIsOfTheTypeAndOnThatRankOnly) {
   for (DType type : {DType::f32, DType::bf16, DType::f16, DType::e4m3, DType::e5m2, DType::u8}) {
     Plan plan = plan_with(type, 37, BufferRole::main_grad);
     for (Poison poison : {Poison::quiet_nan, Poison::large}) {
       plan.poison = poison;
       Memory memory;
-      memory.allocate(plan, Rank{1}, kFirst);
+      fill_with_poison(memory.allocate(plan, Rank{1}, kFirst), poison);
       const Range range = memory.at(plan, Rank{1}, {kFirst, 0, 37});
       for (int i = 0; i < 37; ++i) {
         std::uint32_t code = 0;
