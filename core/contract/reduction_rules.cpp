@@ -16,6 +16,7 @@ bool overlaps(View a, View b) {
 /// What the sum over the ranks [first, first + group) of the op gives for one atom of the input.
 Content ClassRules::judge_sum(std::span<const Place> addends) {
   std::size_t stale = 0;
+  bool is_of_earlier_step = false;
   for (const Place& place : addends) {
     Atom& atom = state_.at(place.rank, place.atom);
     if (!settled(place, atom, "W21")) continue;
@@ -29,9 +30,15 @@ Content ClassRules::judge_sum(std::span<const Place> addends) {
       breach("W21", place, "starts the reduction without waiting for the write of a contribution");
     }
     stale += atom.content == Content::stale;
+    is_of_earlier_step |= atom.content == Content::stale && atom.earlier_step;
   }
   if (stale > 0 && stale < addends.size()) {
-    breach("W28", addends.front(), "sums stale bytes of some ranks with contributions of others");
+    if (is_of_earlier_step) {
+      breach("W6", addends.front(),
+             "sums what some ranks hold of an earlier step with contributions of others");
+    } else {
+      breach("W28", addends.front(), "sums stale bytes of some ranks with contributions of others");
+    }
   }
   return stale == addends.size() ? Content::stale : Content::valid;
 }

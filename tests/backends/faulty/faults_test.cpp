@@ -116,6 +116,41 @@ TEST(Faults, LoseZeroSign) {
   EXPECT_EQ(result_of("faulty:lose-zero-sign", Scale{-1}, {{f32, {0, 1}}}), (Codes{0xBF800000u, 0}));
 }
 
+TEST(Faults, GatherBackwards) {
+  expect("gather-backwards", Communicate{Collective::all_gather, Reduction::sum, 3},
+         {{f32, {1, 2, 3}}, {f32, {0, 0, 0, 0, 0, 0, 0, 0, 0}}}, {1, 2, 3, 2, 3, 1, 3, 1, 2},
+         {3, 1, 2, 2, 3, 1, 1, 2, 3});
+}
+
+TEST(Faults, FastAccumulation) {
+  // 1 and 16 products of 2^-12: the short accumulator keeps 13 bits behind the largest product.
+  const Matmul product{.m = 1, .n = 1, .k = 64, .scales_a = ScaleKind::tensor, .scales_b = ScaleKind::tensor};
+  std::vector<double> a(64, 0x1p-7), b(64, 0x1p-7);
+  a[0] = b[0] = 1;
+  const auto result = [&](const std::string& backend) {
+    Rig rig(backend, "hopper", 1);
+    auto& op = rig.op(product);
+    for (const auto* operand : {&a, &b}) {
+      const View view = rig.buffer(DType::e4m3, 64);
+      Codes codes;
+      for (const double value : *operand) codes.push_back(rounded(DType::e4m3, value));
+      rig.write(0, view, codes);
+      op.on(view);
+    }
+    for (int scale = 0; scale < 2; ++scale) {
+      const View view = rig.buffer(DType::f32, 1);
+      rig.write(0, view, {0x3F800000u});
+      op.on(view);
+    }
+    const View d = rig.buffer(DType::f32, 1);
+    rig.write(0, d, {0});
+    op.on(d);
+    rig.run();
+    return rig.read(0, d);
+  };
+  EXPECT_NE(result("cpu"), result("faulty:fast-accumulation"));
+}
+
 TEST(Faults, HaveNamesAndSentencesOfTheirOwn) {
   std::set<std::string_view> names, sentences;
   for (const NumericFault& fault : list_numeric_faults()) {
