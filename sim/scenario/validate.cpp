@@ -165,6 +165,12 @@ void judge_parameters(const Scenario& s, const Judge& judge) {
           fmt::format("with {} the parameters have more than {} elements, the most that a model may have",
                       fmt::join(parameter.shape, "x"), limits::kMaxElements));
     total = *sum;
+    const bool is_fsdp = s.strategy >= Strategy::fsdp_no_shard;
+    if (is_fsdp && parameter.shape.size() == 2 && parameter.shape[1] == 0)
+      judge.fail(
+          path_of(path + ".shape", 1),
+          fmt::format("Megatron-FSDP counts in rows, and those of {} are empty; give at least 1 column",
+                      fmt::join(parameter.shape, "x")));
   }
 }
 

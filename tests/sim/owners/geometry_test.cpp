@@ -48,7 +48,9 @@ TEST(Geometry, BucketsTileTheirFlatBuffersAndSlicesAreWhole) {
     std::vector<std::int64_t> sizes(g.flat_sizes.size());
     for (const OwnerBucket& bucket : g.buckets) {
       sizes[static_cast<std::size_t>(bucket.flat)] += bucket.numel();
-      if (shards_gradient(s.strategy)) EXPECT_EQ(bucket.slice() * bucket.group, bucket.numel());
+      if (shards_gradient(s.strategy)) {
+        EXPECT_EQ(bucket.slice() * bucket.group, bucket.numel());
+      }
       for (std::size_t m = 1; m < bucket.members.size(); ++m)
         EXPECT_GE(bucket.members[m].lo, bucket.members[m - 1].hi) << "ascending and apart";
     }

@@ -89,7 +89,9 @@ TEST(Hooks, Table) {
     EXPECT_EQ(after.real + after.dummies, 0) << c.name << ": autograd holds nothing any more";
     const bool sticky = c.strategy == kDdp && c.mode == kToday;
     EXPECT_EQ(after.added, sticky && c.host.added) << c.name;
-    if (words.find("fold") != std::string::npos) EXPECT_TRUE(after.touched && !after.known_zero) << c.name;
+    if (words.find("fold") != std::string::npos) {
+      EXPECT_TRUE(after.touched && !after.known_zero) << c.name;
+    }
   }
 }
 

@@ -118,6 +118,13 @@ TEST(Validate, Shapes) {
       },
       "parameters[0].shape: the elements of 4294967296x2147483648 do not fit 64 bits; use smaller "
       "sizes");
+  expect_sentence(
+      [](Scenario& s) {
+        s.strategy = Strategy::fsdp_optim;
+        s.parameters[0].shape = {3, 0};
+      },
+      "parameters[0].shape[1]: Megatron-FSDP counts in rows, and those of 3x0 are empty; give at least 1 "
+      "column");
   expect_sentence([](Scenario& s) { s.parameters[0].shape = {0, 5}; }, "");
 }
 
