@@ -28,7 +28,9 @@ TEST(Oracle, IsTheScaledSumOfTheContributions) {
         if (key.step == step) sum += static_cast<std::int64_t>(value);
       const auto i = static_cast<std::size_t>(e - first);
       EXPECT_EQ(expected.value[i], static_cast<double>(sum) * oracle.scale_of(0)) << "seed " << seed;
-      if (!expected.magnitude.empty()) EXPECT_GE(expected.magnitude[i], std::fabs(expected.value[i]));
+      if (!expected.magnitude.empty()) {
+        EXPECT_GE(expected.magnitude[i], std::fabs(expected.value[i]));
+      }
     }
   }
 }
