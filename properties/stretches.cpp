@@ -7,6 +7,8 @@
 #include <mutex>
 #include <thread>
 
+#include "core/assert.h"
+
 namespace shardcheck {
 namespace {
 
@@ -21,6 +23,7 @@ class Workers {
   }
 
   std::vector<StretchReport> run() {
+    SC_ASSERT(!options_.anywhere || options_.threads == 1, "one thread a process where there are several");
     std::vector<std::thread> threads;
     for (std::int32_t t = 1; t < options_.threads; ++t) threads.emplace_back([this] { work(); });
     work();
@@ -39,10 +42,11 @@ class Workers {
 
   void work() {
     try {
-      const std::unique_ptr<Backend> backend = options_.make_backend();
+      LentBackend backend;  // made for a first stretch: with fewer stretches than threads, some need none
       while (true) {
         const std::int64_t number = next_++;
         if (number >= count_ || is_over(number)) return;
+        if (backend == nullptr) backend = options_.make_backend();
         keep(number, stretch_(number, {*backend, [&] { return is_over(number); }, [&] { count_case(); }}));
       }
     } catch (...) {
@@ -53,8 +57,9 @@ class Workers {
   }
 
   bool is_over(std::int64_t number) const {
-    return failed_ || number > first_failing_ || (options_.stop != nullptr && *options_.stop) ||
-           (end_ && Clock::now() >= *end_);
+    if (failed_ || number > first_failing_) return true;
+    const bool here = (options_.stop != nullptr && *options_.stop) || (end_ && Clock::now() >= *end_);
+    return options_.anywhere ? options_.anywhere(here) : here;
   }
 
   void keep(std::int64_t number, StretchReport report) {

@@ -22,15 +22,30 @@ __device__ float with_nan_sign(float value, std::uint8_t code) {
   return __uint_as_float(0x7FC00000u | static_cast<std::uint32_t>(code & 0x80u) << 24);
 }
 
+/// Two neighbouring codes in one register, the first in the low byte, as they lie in memory: taking them
+/// apart byte by byte cost more instructions than the conversions.
+template <int kCount>
+__device__ std::uint16_t pair_at(const Wide<std::uint8_t, kCount>& from, int i) {
+  std::uint16_t codes;
+  memcpy(&codes, from.value + i, sizeof codes);
+  return codes;
+}
+template <int kCount>
+__device__ void put_pair(Wide<std::uint8_t, kCount>& to, int i, std::uint16_t codes) {
+  memcpy(to.value + i, &codes, sizeof codes);
+}
+
 template <class S, bool kKeepsNanSign, int kCount>
 __device__ void widen(const Wide<typename S::Stored, kCount>& from, float (&values)[kCount]) {
 #pragma unroll
   for (int i = 0; i < kCount; i += 2) {
     if constexpr (kIsFp8<S>) {
-      const auto codes = static_cast<std::uint16_t>(from.value[i] | from.value[i + 1] << 8);
-      const float2 pair = values_of_pair<S>(codes);
+      const float2 pair = values_of_pair<S>(pair_at(from, i));
       values[i] = kKeepsNanSign ? with_nan_sign<S>(pair.x, from.value[i]) : pair.x;
       values[i + 1] = kKeepsNanSign ? with_nan_sign<S>(pair.y, from.value[i + 1]) : pair.y;
+    } else if constexpr (std::is_same_v<S, F16> && !kKeepsNanSign) {
+      values[i] = __half2float(__ushort_as_half(from.value[i]));  // one NaN is as good as another
+      values[i + 1] = __half2float(__ushort_as_half(from.value[i + 1]));
     } else {
       values[i] = S::widen(from.value[i]);
       values[i + 1] = S::widen(from.value[i + 1]);
@@ -45,9 +60,7 @@ __device__ void narrow(const float (&values)[kCount], Wide<typename D::Stored, k
 #pragma unroll
   for (int i = 0; i < kCount; i += 2) {
     if constexpr (kIsFp8<D>) {
-      const std::uint16_t codes = convert_pair<D>(values[i], values[i + 1]);
-      to.value[i] = static_cast<std::uint8_t>(codes & 0xFFu);
-      to.value[i + 1] = static_cast<std::uint8_t>(codes >> 8);
+      put_pair(to, i, convert_pair<D>(values[i], values[i + 1]));
       if constexpr (kLooksUpEdges) {
         to.value[i] = with_edges<D>(to.value[i], values[i], edges);
         to.value[i + 1] = with_edges<D>(to.value[i + 1], values[i + 1], edges);
@@ -61,14 +74,14 @@ __device__ void narrow(const float (&values)[kCount], Wide<typename D::Stored, k
   }
 }
 
-/// Two codes of a type that fits fp16, or a NaN, as a pair of fp16 numbers: exact.
-template <class S>
-__device__ __half2_raw halves_of(typename S::Stored first, typename S::Stored second) {
+/// Two neighbours of a type that fits fp16 as a pair of fp16 numbers: exact, or NaN.
+template <class S, int kCount>
+__device__ __half2_raw halves_at(const Wide<typename S::Stored, kCount>& from, int i) {
   if constexpr (kIsFp8<S>) {
-    return __nv_cvt_fp8x2_to_halfraw2(static_cast<std::uint16_t>(first | second << 8), S::kInterpretation);
+    return __nv_cvt_fp8x2_to_halfraw2(pair_at(from, i), S::kInterpretation);
   } else {
     static_assert(std::is_same_v<S, F16>);
-    return __half2_raw{first, second};
+    return __half2_raw{from.value[i], from.value[i + 1]};
   }
 }
 
@@ -79,10 +92,7 @@ __device__ void convert_halves(const Wide<typename S::Stored, kCount>& from,
                                Wide<typename D::Stored, kCount>& to) {
 #pragma unroll
   for (int i = 0; i < kCount; i += 2) {
-    const std::uint16_t codes = __nv_cvt_halfraw2_to_fp8x2(halves_of<S>(from.value[i], from.value[i + 1]),
-                                                           __NV_SATFINITE, D::kInterpretation);
-    to.value[i] = static_cast<std::uint8_t>(codes & 0xFFu);
-    to.value[i + 1] = static_cast<std::uint8_t>(codes >> 8);
+    put_pair(to, i, __nv_cvt_halfraw2_to_fp8x2(halves_at<S>(from, i), __NV_SATFINITE, D::kInterpretation));
   }
 }
 

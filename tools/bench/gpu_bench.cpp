@@ -4,6 +4,7 @@
 // out.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 #include <vector>
@@ -181,8 +182,15 @@ void products() {
   const View x = repeated.buffer(DType::bf16, kSide * kSide),
              dy = repeated.buffer(DType::bf16, kSide * kSide);
   const View grad = repeated.buffer(DType::f32, kSide * kSide);
-  const auto against = [&](const std::string& what, double seconds, double bare) {
-    row(what, teraflops(kFlops, seconds), teraflops(kFlops, bare), bare / seconds);
+  // In turns: a product heats the chip, which slows the next, whoever calls it.
+  const auto against = [&](const std::string& what, const auto& ours, const auto& bare) {
+    constexpr int kTurns = 3;
+    double our_best = ours(), bare_best = bare();
+    for (int turn = 1; turn < kTurns; ++turn) {
+      bare_best = std::min(bare_best, bare());
+      our_best = std::min(our_best, ours());
+    }
+    row(what, teraflops(kFlops, our_best), teraflops(kFlops, bare_best), bare_best / our_best);
   };
   for (const bool accumulate : {false, true}) {
     const Gemm gemm{.tokens = kSide, .rows = kSide, .columns = kSide, .accumulate = accumulate};
@@ -192,9 +200,14 @@ void products() {
                       .a = OperandLayout::plain,
                       .b = OperandLayout::transposed,
                       .accumulate = accumulate};
-    const double bare = bare_gemm_seconds(same, {DType::bf16, DType::bf16, DType::f32});
-    against(fmt::format("wgrad 8192^3 bf16 -> fp32, beta {}", accumulate ? 1 : 0),
-            repeated.seconds(gemm, {dy, x, grad}), bare);
+    against(
+        fmt::format("wgrad 8192^3 bf16 -> fp32, beta {}", accumulate ? 1 : 0),
+        [&] {
+          return repeated.seconds(gemm, {dy, x, grad});
+        },
+        [&] {
+          return bare_gemm_seconds(same, {DType::bf16, DType::bf16, DType::f32});
+        });
   }
   const View a = repeated.buffer(DType::e4m3, kSide * kSide), b = repeated.buffer(DType::e4m3, kSide * kSide);
   const View d = repeated.buffer(DType::bf16, kSide * kSide), scale = repeated.one_scale();
@@ -205,9 +218,14 @@ void products() {
                     .scales_a = ScaleKind::tensor,
                     .scales_b = ScaleKind::tensor,
                     .fast_accumulation = fast};
-    const double bare = bare_gemm_seconds(op, {DType::e4m3, DType::e4m3, DType::bf16});
-    against(fmt::format("TN 8192^3 E4M3 -> bf16, {}", fast ? "fast" : "promoted"),
-            repeated.seconds(op, {a, b, scale, scale, d}), bare);
+    against(
+        fmt::format("TN 8192^3 E4M3 -> bf16, {}", fast ? "fast" : "promoted"),
+        [&] {
+          return repeated.seconds(op, {a, b, scale, scale, d});
+        },
+        [&] {
+          return bare_gemm_seconds(op, {DType::e4m3, DType::e4m3, DType::bf16});
+        });
   }
   for (const std::string& line : gemm_algorithms(*backend)) fmt::print("  {}\n", line);
 }
