@@ -7,6 +7,7 @@
 
 #include "core/numerics/aligned_sum.h"
 #include "core/numerics/gemm_elements.h"
+#include "core/numerics/vector_sums.h"
 
 namespace shardcheck {
 
@@ -45,77 +46,75 @@ PackedOperand pack(const OperandView& view, std::int64_t rows, std::int64_t k, s
   return packed;
 }
 
-/// Part of K, in products.
-struct Range {
-  std::int64_t begin;
-  std::int64_t end;
+/// The readable way to sum.
+class ReadableSums {
+ public:
+  ReadableSums(const Accumulator& rule, const GemmProblem& problem)
+      : rule_(rule),
+        k_(problem.k),
+        a_(pack(problem.a, problem.m, problem.k, kLanes)),
+        b_(pack(problem.b, problem.n, problem.k, 1)) {}
+
+  /// As VectorSums.
+  void sum(std::int64_t row, std::int64_t column, ProductRange range, float* result) const {
+    AlignedSums sums;
+    for (std::int64_t i = range.begin; i < range.end; i += rule_.products_per_step) {
+      const auto count = static_cast<int>(std::min<std::int64_t>(rule_.products_per_step, range.end - i));
+      const std::int64_t a = row * k_ + i * kLanes, b = column * k_ + i;
+      aligned_step(sums, rule_, count, a_.value.data() + a, a_.exponent.data() + a, b_.value.data() + b,
+                   b_.exponent.data() + b);
+    }
+    std::copy_n(sums.value, kLanes, result);
+  }
+
+ private:
+  Accumulator rule_;
+  std::int64_t k_;
+  PackedOperand a_, b_;
 };
+
+const Accumulator& accumulator_of(const ArithmeticProfile& profile, const GemmProblem& problem) {
+  if (format_of(problem.a.format).width() > 8) return profile.sixteen_bit;
+  return problem.fast_accumulation == FastAccumulation::on ? profile.fp8_fast : profile.fp8_promoted;
+}
 
 /// kLanes outputs of one column.
 struct Tile {
-  const double* a;
-  const std::int32_t* a_exponent;
-  const double* b;
-  const std::int32_t* b_exponent;
   std::int64_t row;  ///< first row
   std::int64_t column;
 };
 
-AlignedSums sum_steps(const Accumulator& rule, const Tile& tile, Range range) {
-  AlignedSums sums;
-  for (std::int64_t i = range.begin; i < range.end; i += rule.products_per_step) {
-    const auto count = static_cast<int>(std::min<std::int64_t>(rule.products_per_step, range.end - i));
-    aligned_step(sums, rule, count, tile.a + i * kLanes, tile.a_exponent + i * kLanes, tile.b + i,
-                 tile.b_exponent + i);
-  }
-  return sums;
-}
-
+template <class Sums>
 class AlignedGemm {
  public:
   AlignedGemm(const ArithmeticProfile& profile, const GemmProblem& problem)
       : profile_(profile),
         problem_(problem),
-        rule_(accumulator(profile, problem)),
-        a_(pack(problem.a, problem.m, problem.k, kLanes)),
-        b_(pack(problem.b, problem.n, problem.k, 1)) {}
+        rule_(accumulator_of(profile, problem)),
+        sums_(rule_, problem) {}
 
   void run(std::span<const std::byte> c, std::span<std::byte> d) const {
     for (std::int64_t row = 0; row < problem_.m; row += kLanes) {
-      for (std::int64_t column = 0; column < problem_.n; ++column) write(tile_at(row, column), c, d);
+      for (std::int64_t column = 0; column < problem_.n; ++column) write({row, column}, c, d);
     }
   }
 
  private:
-  static const Accumulator& accumulator(const ArithmeticProfile& profile, const GemmProblem& problem) {
-    if (format_of(problem.a.format).width() > 8) return profile.sixteen_bit;
-    return problem.fast_accumulation == FastAccumulation::on ? profile.fp8_fast : profile.fp8_promoted;
-  }
-
-  Tile tile_at(std::int64_t row, std::int64_t column) const {
-    return {.a = a_.value.data() + row * problem_.k,
-            .a_exponent = a_.exponent.data() + row * problem_.k,
-            .b = b_.value.data() + column * problem_.k,
-            .b_exponent = b_.exponent.data() + column * problem_.k,
-            .row = row,
-            .column = column};
-  }
-
   std::int64_t used_lanes(const Tile& tile) const {
     return std::min<std::int64_t>(kLanes, problem_.m - tile.row);
   }
 
   /// y = promote(y, p) for one chunk sum p: y + p, or with block scales one fma a chunk.
-  void promote(const Tile& tile, std::int64_t k_block, const AlignedSums& chunk, float* y) const {
+  void promote(const Tile& tile, std::int64_t k_block, const float* chunk, float* y) const {
     if (!is_block_mode(problem_.scale_mode_a)) {
-      for (int lane = 0; lane < kLanes; ++lane) y[lane] = y[lane] + static_cast<float>(chunk.value[lane]);
+      for (int lane = 0; lane < kLanes; ++lane) y[lane] = y[lane] + chunk[lane];
       return;
     }
     const bool vectors = problem_.scale_mode_a == problem_.scale_mode_b;
     const float sb =
         scale_of(problem_.scale_mode_b, problem_.scales_b, problem_.n, problem_.k, tile.column, k_block);
     for (std::int64_t lane = 0; lane < used_lanes(tile); ++lane) {
-      const auto p = static_cast<float>(chunk.value[lane]);
+      const float p = chunk[lane];
       const float sa = scale_of(problem_.scale_mode_a, problem_.scales_a, problem_.m, problem_.k,
                                 tile.row + lane, k_block);
       y[lane] = vectors ? std::fma(p * sb, sa, y[lane]) : std::fma(p, sa * sb, y[lane]);
@@ -123,15 +122,17 @@ class AlignedGemm {
   }
 
   /// The accumulator over one range of K.
-  void accumulate(const Tile& tile, Range range, float* result) const {
+  void accumulate(const Tile& tile, ProductRange range, float* result) const {
     if (rule_.promotion_interval == 0) {
-      std::copy_n(sum_steps(rule_, tile, range).value, kLanes, result);
+      sums_.sum(tile.row, tile.column, range, result);
       return;
     }
     std::fill_n(result, kLanes, 0.0f);
     for (std::int64_t i = range.begin; i < range.end; i += rule_.promotion_interval) {
-      const Range chunk{i, std::min<std::int64_t>(i + rule_.promotion_interval, range.end)};
-      promote(tile, i / kScaleBlock, sum_steps(rule_, tile, chunk), result);
+      const ProductRange chunk{i, std::min<std::int64_t>(i + rule_.promotion_interval, range.end)};
+      float sums[kLanes];
+      sums_.sum(tile.row, tile.column, chunk, sums);
+      promote(tile, i / kScaleBlock, sums, result);
     }
   }
 
@@ -191,15 +192,23 @@ class AlignedGemm {
   const ArithmeticProfile& profile_;
   const GemmProblem& problem_;
   const Accumulator& rule_;
-  PackedOperand a_;
-  PackedOperand b_;
+  Sums sums_;
 };
 
 }  // namespace
 
 void aligned_gemm(const ArithmeticProfile& profile, const GemmProblem& problem, std::span<const std::byte> c,
                   std::span<std::byte> d) {
-  AlignedGemm(profile, problem).run(c, d);
+  if (VectorSums::can_hold(problem)) {
+    AlignedGemm<VectorSums>(profile, problem).run(c, d);
+  } else {
+    readable_aligned_gemm(profile, problem, c, d);
+  }
+}
+
+void readable_aligned_gemm(const ArithmeticProfile& profile, const GemmProblem& problem,
+                           std::span<const std::byte> c, std::span<std::byte> d) {
+  AlignedGemm<ReadableSums>(profile, problem).run(c, d);
 }
 
 }  // namespace shardcheck

@@ -15,4 +15,8 @@ namespace shardcheck {
 void aligned_gemm(const ArithmeticProfile& profile, const GemmProblem& problem, std::span<const std::byte> c,
                   std::span<std::byte> d);
 
+/// The same by the loops that are meant to be read, which also take NaN and infinity.
+void readable_aligned_gemm(const ArithmeticProfile& profile, const GemmProblem& problem,
+                           std::span<const std::byte> c, std::span<std::byte> d);
+
 }  // namespace shardcheck

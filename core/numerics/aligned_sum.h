@@ -39,6 +39,25 @@ struct AlignedSums {
   AlignedSums() { std::fill_n(exponent, kLanes, kZeroExponent); }
 };
 
+/// The end of a step: total[lane] * 2^(largest[lane] - F), which is exact, truncated to P fraction bits.
+inline void end_step(AlignedSums& sums, const Accumulator& rule, const std::int32_t* largest,
+                     const double* total) {
+  constexpr std::int32_t kSmallestExponent = -126;
+  constexpr double kTooLarge = 0x1p128;
+  const std::int32_t alignment = rule.alignment_bits;
+  const std::int32_t kept = rule.kept_bits;
+  for (int lane = 0; lane < kLanes; ++lane) {
+    const double sum = total[lane] * power_of_two(largest[lane] - alignment);
+    const std::int32_t exponent = std::max(exponent_of(sum), kSmallestExponent);
+    // + 0.0 turns -0 into the +0 that the model writes.
+    const double truncated =
+        std::trunc(sum * power_of_two(kept - exponent)) * power_of_two(exponent - kept) + 0.0;
+    const double infinity = std::copysign(std::numeric_limits<double>::infinity(), truncated);
+    sums.value[lane] = std::abs(truncated) >= kTooLarge ? infinity : truncated;
+    sums.exponent[lane] = truncated == 0.0 ? kZeroExponent : std::min(exponent, 128);
+  }
+}
+
 /// Adds `count` <= products_per_step products to every sum. a holds [count][kLanes] values and exponents, b
 /// holds [count], shared by the lanes. An operand's exponent is its format's own: unnormalised for
 /// subnormals, kZeroExponent for zero. NaN and infinity pass through to a result of the right class. A sum of
@@ -46,11 +65,6 @@ struct AlignedSums {
 /// tensor-core 1, `step`.
 inline void aligned_step(AlignedSums& sums, const Accumulator& rule, int count, const double* a,
                          const std::int32_t* a_exponent, const double* b, const std::int32_t* b_exponent) {
-  constexpr std::int32_t kSmallestExponent = -126;
-  constexpr double kTooLarge = 0x1p128;
-  const std::int32_t alignment = rule.alignment_bits;
-  const std::int32_t kept = rule.kept_bits;
-
   std::int32_t largest[kLanes];
   std::copy_n(sums.exponent, kLanes, largest);
   for (int i = 0; i < count; ++i) {
@@ -62,7 +76,7 @@ inline void aligned_step(AlignedSums& sums, const Accumulator& rule, int count, 
   double to_integer[kLanes];
   double total[kLanes];
   for (int lane = 0; lane < kLanes; ++lane) {
-    to_integer[lane] = power_of_two(alignment - largest[lane]);
+    to_integer[lane] = power_of_two(rule.alignment_bits - largest[lane]);
     total[lane] = std::trunc(sums.value[lane] * to_integer[lane]);
   }
   for (int i = 0; i < count; ++i) {
@@ -70,17 +84,7 @@ inline void aligned_step(AlignedSums& sums, const Accumulator& rule, int count, 
       total[lane] += std::trunc(a[i * kLanes + lane] * b[i] * to_integer[lane]);
     }
   }
-
-  for (int lane = 0; lane < kLanes; ++lane) {
-    const double sum = total[lane] * power_of_two(largest[lane] - alignment);
-    const std::int32_t exponent = std::max(exponent_of(sum), kSmallestExponent);
-    // + 0.0 turns -0 into the +0 that the model writes.
-    const double truncated =
-        std::trunc(sum * power_of_two(kept - exponent)) * power_of_two(exponent - kept) + 0.0;
-    const double infinity = std::copysign(std::numeric_limits<double>::infinity(), truncated);
-    sums.value[lane] = std::abs(truncated) >= kTooLarge ? infinity : truncated;
-    sums.exponent[lane] = truncated == 0.0 ? kZeroExponent : std::min(exponent, 128);
-  }
+  end_step(sums, rule, largest, total);
 }
 
 }  // namespace shardcheck
