@@ -28,6 +28,7 @@ class Packer {
   }
 
   GapPacking run() {
+    find_least_remainders();
     std::vector<bool> placed(tensors_.size());
     for (std::size_t i = 0; i < regular_.size(); ++i) {
       const std::int32_t tensor = regular_[i];
@@ -60,12 +61,22 @@ class Packer {
   std::int64_t numel(std::int32_t tensor) const { return tensors_[tensor].numel; }
   void place(std::int32_t tensor, std::int64_t offset) { packing_.offsets[tensor] = offset; }
 
+  /// What is left of each regular tensor behind its whole chunks, and the least positive one from there on.
+  void find_least_remainders() {
+    remainders_.resize(regular_.size());
+    least_from_.assign(regular_.size() + 1, chunk_ + 1);
+    for (std::size_t i = regular_.size(); i-- > 0;) {
+      remainders_[i] = numel(regular_[i]) % chunk_;
+      const std::int64_t candidate = remainders_[i] == 0 ? chunk_ + 1 : remainders_[i];
+      least_from_[i] = std::min(least_from_[i + 1], candidate);
+    }
+  }
+
   /// The first later regular tensor whose remainder fits behind the remainder of regular_[i], or -1.
   std::int32_t conjugate(std::size_t i, const std::vector<bool>& placed) const {
-    const std::int64_t remainder = numel(regular_[i]) % chunk_;
-    for (std::size_t j = i + 1; j < regular_.size(); ++j) {
-      const std::int64_t other = numel(regular_[j]) % chunk_;
-      if (!placed[regular_[j]] && other != 0 && remainder + other <= chunk_) return regular_[j];
+    const std::int64_t room = chunk_ - remainders_[i];
+    for (std::size_t j = i + 1; j < regular_.size() && least_from_[j] <= room; ++j) {
+      if (!placed[regular_[j]] && remainders_[j] != 0 && remainders_[j] <= room) return regular_[j];
     }
     return -1;
   }
@@ -83,6 +94,8 @@ class Packer {
   std::span<const PackedTensor> tensors_;
   std::int64_t chunk_;
   std::vector<std::int32_t> regular_;
+  std::vector<std::int64_t> remainders_;  ///< parallel to regular_
+  std::vector<std::int64_t> least_from_;  ///< [i]: no later remainder is smaller
   std::vector<std::int32_t> fragments_;
   GapPacking packing_;
 };

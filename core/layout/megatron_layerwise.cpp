@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 #include <ranges>
+#include <set>
 #include <utility>
 
 #include "core/layout/megatron_ddp.h"
@@ -29,23 +30,55 @@ struct Item {
   Cost cost;
 };
 
+/// Shards ordered by a number that grows, the lowest shard first among equals: the least is at hand whatever
+/// the world.
+template <class Number>
+class Ranking {
+ public:
+  explicit Ranking(std::int32_t world) : numbers_(world, 0) { fill(); }
+
+  const Number& of(std::int32_t shard) const { return numbers_[shard]; }
+  std::int32_t least() const { return order_.begin()->second; }
+  Number most() const { return order_.rbegin()->first; }
+  const std::set<std::pair<Number, std::int32_t>>& order() const { return order_; }
+
+  void set(std::int32_t shard, Number number) {
+    order_.erase({numbers_[shard], shard});
+    numbers_[shard] = number;
+    order_.insert({number, shard});
+  }
+  void reset() {
+    std::ranges::fill(numbers_, 0);
+    order_.clear();
+    fill();
+  }
+
+ private:
+  void fill() {
+    for (std::size_t shard = 0; shard < numbers_.size(); ++shard)
+      order_.insert(order_.end(), {numbers_[shard], static_cast<std::int32_t>(shard)});
+  }
+  std::vector<Number> numbers_;
+  std::set<std::pair<Number, std::int32_t>> order_;
+};
+
 /// A running greedy estimate of the shards' loads, in walk order; it only decides when a chunk is full.
 class LoadEstimate {
  public:
-  LoadEstimate(std::int32_t world, std::int64_t shard_unit) : loads_(world, 0), shard_unit_(shard_unit) {}
+  LoadEstimate(std::int32_t world, std::int64_t shard_unit) : loads_(world), shard_unit_(shard_unit) {}
 
   bool fits(std::int64_t numel) const {
-    const auto [least, most] = std::ranges::minmax(loads_);
-    return add_sizes(round_up_size(least, kStartAlignment), numel) <= round_up_size(most, shard_unit_);
+    return add_sizes(round_up_size(loads_.of(loads_.least()), kStartAlignment), numel) <=
+           round_up_size(loads_.most(), shard_unit_);
   }
   void add(std::int64_t numel) {
-    std::int64_t& least = *std::ranges::min_element(loads_);
-    least = add_sizes(round_up_size(least, kStartAlignment), numel);
+    const std::int32_t least = loads_.least();
+    loads_.set(least, add_sizes(round_up_size(loads_.of(least), kStartAlignment), numel));
   }
-  void reset() { std::ranges::fill(loads_, 0); }
+  void reset() { loads_.reset(); }
 
  private:
-  std::vector<std::int64_t> loads_;
+  Ranking<std::int64_t> loads_;
   std::int64_t shard_unit_;  ///< q
 };
 
@@ -55,7 +88,8 @@ class Placer {
       : world_(group.world),
         bucket_size_(options.bucket_size),
         shard_unit_(lcm_sizes(kStartAlignment, ddp_bucket_granularity(world_, options) / world_)),
-        total_cost_(world_, 0),
+        total_cost_(world_),
+        cursors_(world_),
         loads_(world_, shard_unit_) {
     buffer_.key = group.key;
     buffer_.world = world_;
@@ -74,6 +108,7 @@ class Placer {
         emit_chunk();
       chunk_.push_back(item);
       chunk_numel_ = add_sizes(chunk_numel_, item.numel);
+      chunk_longest_ = std::max(chunk_longest_, item.numel);
       loads_.add(item.numel);
     }
     emit_chunk();
@@ -85,8 +120,7 @@ class Placer {
  private:
   /// In double as the original has it; the comparison comes out as with exact rationals.
   std::int64_t limit() const {
-    const std::int64_t largest = std::ranges::max(chunk_, {}, &Item::numel).numel;
-    const double slots = static_cast<double>(multiply_sizes(world_, largest));
+    const double slots = static_cast<double>(multiply_sizes(world_, chunk_longest_));
     return std::max(*bucket_size_, static_cast<std::int64_t>(std::floor(slots * 0.9)));
   }
 
@@ -94,20 +128,20 @@ class Placer {
     if (chunk_.empty()) return;
     std::ranges::stable_sort(chunk_, [](const Item& a, const Item& b) { return a.cost > b.cost; });
     const double cap = static_cast<double>(chunk_numel_) / world_ * 1.3;
-    std::vector<std::int64_t> cursors(world_, 0);
+    cursors_.reset();
     std::vector<std::pair<std::int32_t, Slot>> placed;  // shard and place inside it
     for (const Item& item : chunk_) {
-      const std::int32_t shard = choose(item, cursors, cap);
-      const std::int64_t lo = round_up_size(cursors[shard], kStartAlignment);
-      cursors[shard] = add_sizes(lo, item.numel);
-      total_cost_[shard] += item.cost;
-      placed.push_back({shard, Slot{item.id, lo, cursors[shard], next_bucket(), item.numel}});
+      const std::int32_t shard = choose(item, cap);
+      const std::int64_t lo = round_up_size(cursors_.of(shard), kStartAlignment);
+      cursors_.set(shard, add_sizes(lo, item.numel));
+      total_cost_.set(shard, total_cost_.of(shard) + item.cost);
+      placed.push_back({shard, Slot{item.id, lo, cursors_.of(shard), next_bucket(), item.numel}});
     }
     // The original lists parameters by offset.
     std::ranges::stable_sort(placed, {}, &std::pair<std::int32_t, Slot>::first);
-    close_bucket(std::ranges::max(cursors), chunk_numel_, placed);
+    close_bucket(cursors_.most(), chunk_numel_, placed);
     chunk_.clear();
-    chunk_numel_ = 0;
+    chunk_numel_ = chunk_longest_ = 0;
     loads_.reset();
   }
 
@@ -117,15 +151,16 @@ class Placer {
   }
 
   /// The cheapest shard below the cap, or the emptiest one when none is; the first minimum wins.
-  std::int32_t choose(const Item& item, const std::vector<std::int64_t>& cursors, double cap) const {
-    std::int32_t best = -1;
-    for (std::int32_t shard = 0; shard < world_; ++shard) {
-      const std::int64_t end = add_sizes(round_up_size(cursors[shard], kStartAlignment), item.numel);
-      if (static_cast<double>(end) > cap) continue;
-      if (best < 0 || total_cost_[shard] < total_cost_[best]) best = shard;
+  std::int32_t choose(const Item& item, double cap) const {
+    const auto fits = [&](std::int32_t shard) {
+      const std::int64_t end = add_sizes(round_up_size(cursors_.of(shard), kStartAlignment), item.numel);
+      return static_cast<double>(end) <= cap;
+    };
+    if (!fits(cursors_.least())) return cursors_.least();
+    for (const auto& [cost, shard] : total_cost_.order()) {
+      if (fits(shard)) return shard;
     }
-    if (best >= 0) return best;
-    return static_cast<std::int32_t>(std::ranges::min_element(cursors) - cursors.begin());
+    return cursors_.least();
   }
 
   void close_bucket(std::int64_t longest, std::int64_t payload,
@@ -146,11 +181,13 @@ class Placer {
 
   std::int32_t world_;
   std::optional<std::int64_t> bucket_size_;
-  std::int64_t shard_unit_;       ///< q
-  std::vector<Cost> total_cost_;  ///< persists over buckets, cursors do not
+  std::int64_t shard_unit_;   ///< q
+  Ranking<Cost> total_cost_;  ///< persists over buckets, cursors do not
+  Ranking<std::int64_t> cursors_;
   LoadEstimate loads_;
   std::vector<Item> chunk_;
   std::int64_t chunk_numel_ = 0;
+  std::int64_t chunk_longest_ = 0;  ///< elements of its largest tensor
   std::int64_t start_ = 0;
   Buffer buffer_;
 };

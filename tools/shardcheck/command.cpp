@@ -29,6 +29,7 @@ constexpr Verb kVerbs[] = {
     {"zoo", "switch on every known bug: which property catches it, on which smallest scenario", zoo_verb},
     {"redesigns", "in which cells every proposed write protocol is sound, by running them", redesigns_verb},
     {"conform", "recompute recorded data and name every disagreement", conform_verb},
+    {"layout", "which rank holds which rows of which tensor, what is padding and why", layout_verb},
     {"list", "properties, clauses, backends, faults, scenarios, protocols", list_verb},
     {"doctor", "what this machine offers, and why a backend is missing", doctor_verb},
 };

@@ -7,6 +7,9 @@
 #include "backends/registry.h"
 #include "core/contract/clauses.h"
 #include "core/error.h"
+#include "core/layout/models/named_models.h"
+#include "core/layout/registry.h"
+#include "properties/layout_laws/quirks.h"
 #include "properties/layout_laws/zoo.h"
 #include "properties/property.h"
 #include "sim/faults/zoo.h"
@@ -85,6 +88,28 @@ Table list_numeric_fault_table() {
   return table;
 }
 
+Table list_models() {
+  Table table({"model", "what it is"});
+  for (const layout::NamedModel& model : layout::named_models()) table.row({model.name, model.description});
+  return table;
+}
+
+Table list_layouts() {
+  Table table({"layout", "section", "what it is"});
+  for (const layout::NamedLayout& each : layout::named_layouts())
+    table.row({each.name, each.section, each.description});
+  return table;
+}
+
+/// Where a system breaks a law by its own code, with the smallest model that shows it.
+Table list_quirks() {
+  Table table({"layout", "law", "source", "where it shows, and the smallest model that shows it"});
+  for (const laws::Quirk& quirk : laws::quirks())
+    table.row({quirk.layout, quirk.law, quirk.reference,
+               fmt::format("{}: {}", quirk.condition, to_text(quirk.smallest()))});
+  return table;
+}
+
 struct Subject {
   std::string_view name;
   std::string_view summary;
@@ -97,6 +122,9 @@ constexpr Subject kSubjects[] = {
     {"backends", "machines that execute ops: for --backend", list_backend_table},
     {"faults", "known bugs of the zoo: for zoo, and the field fault of a scenario", list_faults},
     {"layout-faults", "known bugs of layouts and checkpoints: for zoo", list_layout_faults},
+    {"layouts", "shard layouts of real systems: for layout --layout", list_layouts},
+    {"models", "models whose shapes are known: for layout", list_models},
+    {"quirks", "laws that a system breaks by its own code, with the smallest model", list_quirks},
     {"scenarios", "examples with the shapes of real models: for check --scenario", list_scenarios},
     {"protocols", "write modes: who chooses beta, today and by every redesign", list_protocols},
     {"numeric-faults", "what a kernel or a collective gets wrong: for --backend faulty:NAME",

@@ -19,6 +19,7 @@ ExitStatus explain_verb(Session& session, const Arguments& arguments);
 ExitStatus zoo_verb(Session& session, const Arguments& arguments);
 ExitStatus redesigns_verb(Session& session, const Arguments& arguments);
 ExitStatus conform_verb(Session& session, const Arguments& arguments);
+ExitStatus layout_verb(Session& session, const Arguments& arguments);
 ExitStatus list_verb(Session& session, const Arguments& arguments);
 ExitStatus doctor_verb(Session& session, const Arguments& arguments);
 
