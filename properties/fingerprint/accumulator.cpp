@@ -163,8 +163,7 @@ class Observation {
     const auto a = factor(rule_.a, a_exponent, false), minus_a = factor(rule_.a, a_exponent, true);
     if (!a || !b || !minus_a) return unseen(kProductExponent, "1.5 * 1.5 is no product of these operands");
     const Answers answers = ask({{{0, *a, *b}, {1, *minus_a, *b}, plus(2, *alignment_)}}, kShort);
-    seen(kProductExponent,
-         answers[0] == power(*alignment_) ? "the sum of the operands' exponents" : "that of the product",
+    seen(kProductExponent, answers[0] == power(*alignment_) ? "the operands' sum" : "normalised",
          "2.25 x beside a term that one binade more would lose", answers, {0});
   }
 
@@ -190,8 +189,8 @@ class Observation {
     seen(kSubnormal,
          answers[0] == 0       ? "flushed to zero"
          : !is_kept            ? "changed"
-         : counts_unnormalised ? "kept, with the format's smallest exponent"
-                               : "kept, with their own exponent",
+         : counts_unnormalised ? "kept, exponent of the least normal"
+                               : "kept, normalised",
          "the least subnormal of A alone, and beside a term that its format's smallest exponent would lose",
          answers, {0, 1});
   }

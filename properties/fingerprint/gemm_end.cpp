@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -191,16 +192,19 @@ class Observation {
   void observe_zero() {
     const Term minus_zero{0, format_in(rule_.a).sign_mask(), *code_of(rule_.b, {0, Significand::one, false})};
     const std::vector<Dot> dots = {{minus_zero}, {term(0, 0), term(1, 0, true)}};
-    const auto plain = ask(dots, {.k = kK});
+    std::vector<std::uint32_t> codes = ask(dots, {.k = kK});
     const DotSetting onto{.k = kK, .c = {c_code(-0.0), c_code(-0.0)}};
     const auto added = ask(dots, onto);
-    std::string text = fmt::format("-0 * 1 gives {}, 1 - 1 gives {}, onto -0 {} and {}", sign_of(plain[0]),
-                                   sign_of(plain[1]), sign_of(added[0]), sign_of(added[1]));
+    codes.insert(codes.end(), added.begin(), added.end());
     if (rule_.op == GemmOp::matmul) {
       const auto negative = ask(dots, {.k = kK, .alpha = -1.5f});
-      text += fmt::format("; times alpha = -1.5 {} and {}", sign_of(negative[0]), sign_of(negative[1]));
+      codes.insert(codes.end(), negative.begin(), negative.end());
     }
-    add(kZero, std::move(text), "products and sums that are zero", dots, onto, added);
+    std::string text;
+    for (const std::uint32_t code : codes) text += (text.empty() ? "" : " ") + sign_of(code);
+    const bool always = std::ranges::all_of(codes, [](std::uint32_t code) { return code == 0; });
+    add(kZero, always ? "always +0" : text, "-0 * 1 and 1 - 1: alone, onto -0, and times alpha = -1.5", dots,
+        onto, added);
   }
 
   void observe_subnormals() {
@@ -235,9 +239,15 @@ class Observation {
     }
     const auto results = ask(dots, {.k = kK});
     std::string text;
-    for (std::size_t i = 0; i < dots.size(); ++i)
-      text += fmt::format("{}{} gives {}", i == 0 ? "" : ", ", names[i], class_of(results[i]));
-    add(kSpecial, std::move(text), "one term a product", dots, {.k = kK}, results);
+    bool as_ieee = true;
+    for (std::size_t i = 0; i < dots.size(); ++i) {
+      const std::string seen = class_of(results[i]);
+      as_ieee &= seen == (i == 2 ? "+Inf" : "NaN");
+      text += fmt::format("{}{} gives {}", i == 0 ? "" : ", ", names[i], seen);
+    }
+    add(kSpecial, as_ieee ? "as IEEE 754" : text,
+        a.has_infinity() ? "NaN * 1, NaN * 0, Inf * 1, Inf * 0, Inf - Inf" : "NaN * 1, NaN * 0", dots,
+        {.k = kK}, results);
   }
 
   Backend& backend_;

@@ -274,6 +274,28 @@ std::vector<Fact> corner_facts(Backend& backend, DType type) {
   return facts;
 }
 
+/// Which rank's piece lies where after an all-gather.
+Fact order_of_pieces(Backend& backend) {
+  constexpr std::int32_t kRanks = 4;
+  OpOperand pieces{DType::bf16, {}};
+  std::vector<std::uint32_t> ascending_pieces;
+  for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
+    const std::vector<std::uint32_t> piece = {0x3F80 + 2 * rank, 0x3F81 + 2 * rank};
+    pieces.ranks.push_back(bytes_of_codes(DType::bf16, piece));
+    ascending_pieces.insert(ascending_pieces.end(), piece.begin(), piece.end());
+  }
+  const std::array operands = {pieces, same_everywhere(DType::bf16, kRanks, std::ssize(ascending_pieces))};
+  const Communicate op{Collective::all_gather, Reduction::sum, kRanks};
+  const OpOperand gathered = execute_op(backend, op, operands);
+  Fact fact{"all_gather over 4 ranks", "pieces", "ascending ranks", "pieces with numbers of their own", {}};
+  for (const auto& bytes : gathered.ranks) {
+    const auto codes = codes_of_bytes(DType::bf16, bytes);
+    if (codes != ascending_pieces) fact.value = "in another order, or changed";
+    fact.probes.push_back({"all_gather, pieces of 2", {}, {code_list("gathered", DType::bf16, bytes)}});
+  }
+  return fact;
+}
+
 }  // namespace
 
 std::vector<Fact> observe_reductions(Backend& backend) {
@@ -287,6 +309,7 @@ std::vector<Fact> observe_reductions(Backend& backend) {
     }
     for (Fact& fact : corner_facts(backend, type)) facts.push_back(std::move(fact));
   }
+  facts.push_back(order_of_pieces(backend));
   facts.push_back({"reductions",
                    "maximum with NaN",
                    "",

@@ -11,7 +11,7 @@
 namespace shardcheck {
 
 /// Subjects "all_reduce f32 over 4 ranks" and so on: "sum", "average"; and "reductions": -0, NaN,
-/// subnormals, and the maximum, which no op takes.
+/// subnormals, and the maximum, which no op takes; and "all_gather over 4 ranks".
 std::vector<Fact> observe_reductions(Backend& backend);
 
 }  // namespace shardcheck

@@ -36,6 +36,7 @@ struct Numbers {
 struct Order {
   std::string_view name;
   float (*compute)(const Numbers&);
+  bool is_of_alpha = false;  ///< says something only where alpha is not 1
 };
 
 constexpr Order kPlainOrders[] = {{"RN(alpha acc)", [](const Numbers& x) { return x.alpha * x.acc(); }}};
@@ -78,22 +79,19 @@ float fma_scales_first(float y, float p, float sa, float sb) {
 }
 
 constexpr Order kBlockOrders[] = {
-    {"y = fma(RN(p sb), sa, y); z = RN(alpha y)",
-     [](const Numbers& x) { return x.alpha * over_chunks(x, fma_sb_first); }},
-    {"y = fma(p, RN(sa sb), y); z = RN(alpha y)",
-     [](const Numbers& x) { return x.alpha * over_chunks(x, fma_scales_first); }},
-    {"y = fma(RN(p sa), sb, y); z = RN(alpha y)",
-     [](const Numbers& x) { return x.alpha * over_chunks(x, fma_sa_first); }},
-    {"y = RN(y + RN(p RN(sa sb))); z = RN(alpha y)",
+    {"y = fma(RN(p sb), sa, y)", [](const Numbers& x) { return x.alpha * over_chunks(x, fma_sb_first); }},
+    {"y = fma(p, RN(sa sb), y)", [](const Numbers& x) { return x.alpha * over_chunks(x, fma_scales_first); }},
+    {"y = fma(RN(p sa), sb, y)", [](const Numbers& x) { return x.alpha * over_chunks(x, fma_sa_first); }},
+    {"y = RN(y + RN(p RN(sa sb)))",
      [](const Numbers& x) {
        return x.alpha *
               over_chunks(x, [](float y, float p, float sa, float sb) { return y + p * (sa * sb); });
      }},
-    {"y = RN(y + RN(RN(p sa) sb)); z = RN(alpha y)",
+    {"y = RN(y + RN(RN(p sa) sb))",
      [](const Numbers& x) {
        return x.alpha * over_chunks(x, [](float y, float p, float sa, float sb) { return y + p * sa * sb; });
      }},
-    {"y = RN(y + RN(RN(p sb) sa)); z = RN(alpha y)",
+    {"y = RN(y + RN(RN(p sb) sa))",
      [](const Numbers& x) {
        return x.alpha * over_chunks(x, [](float y, float p, float sa, float sb) { return y + p * sb * sa; });
      }},
@@ -101,12 +99,14 @@ constexpr Order kBlockOrders[] = {
      [](const Numbers& x) {
        return over_chunks(
            x, [&](float y, float p, float sa, float sb) { return std::fma(p * (x.alpha * sb), sa, y); });
-     }},
+     },
+     true},
     {"y = fma(p, RN(RN(alpha sa) sb), y)",
      [](const Numbers& x) {
        return over_chunks(
            x, [&](float y, float p, float sa, float sb) { return std::fma(p, x.alpha * sa * sb, y); });
-     }},
+     },
+     true},
     {"the exact sum, rounded once",
      [](const Numbers& x) {
        long double sum = 0;
@@ -216,7 +216,8 @@ Fact answered(Backend& backend, const Question& question) {
   constexpr std::uint64_t kSeed = 0x5CA1E;
   Draw draw(kSeed);
   const std::span<const Order> orders = question.orders();
-  std::vector<bool> stands(orders.size(), true);
+  std::vector<bool> stands;
+  for (const Order& order : orders) stands.push_back(question.has_alpha || !order.is_of_alpha);
   Fact fact{question.subject, "order", "", "", {}};
   int outputs = 0;
   for (int trial_index = 0; trial_index < kTrials; ++trial_index) {
@@ -236,7 +237,10 @@ Fact answered(Backend& backend, const Question& question) {
     }
   }
   for (std::size_t o = 0; o < orders.size(); ++o) {
-    if (stands[o]) fact.value += (fact.value.empty() ? "" : " or ") + std::string(orders[o].name);
+    if (!stands[o]) continue;
+    fact.value += (fact.value.empty() ? "" : " or ") + std::string(orders[o].name);
+    const bool ends_with_alpha = question.is_block() && question.has_alpha && !orders[o].is_of_alpha;
+    if (ends_with_alpha && o + 1 < orders.size()) fact.value += "; z = RN(alpha y)";
   }
   if (fact.value.empty()) fact.value = fmt::format("none of {} orders", orders.size());
   fact.how = fmt::format("{} orders on {} outputs on which they differ", orders.size(), outputs);

@@ -108,7 +108,7 @@ GemmCase random_gemm_case(Draw& draw) {
   }
   draw_sizes(draw, c);
   c.op.accumulate = draw.chance(50);
-  if (!is_block(c.op.scales_a) && draw.chance(30)) c.op.alpha = draw.pick({0.7f, 2.0f, -1.5f, 1.0f / 3.0f});
+  if (draw.chance(30)) c.op.alpha = draw.pick({0.7f, 2.0f, -1.5f, 1.0f / 3.0f});
   c.operands = static_cast<OperandFamily>(draw.below(kOperandFamilies));
   c.seed = draw.word();
   return c;
@@ -153,7 +153,8 @@ std::string model_row(const ArithmeticProfile& profile, const GemmCase& c) {
   if (c.op.scales_a == ScaleKind::tensor) scales = "z = RN(acc RN(RN(alpha sa) sb))";
   if (c.op.scales_a == ScaleKind::outer_vector) scales = "z = RN(RN(RN(acc sa) sb) alpha)";
   if (is_block(c.op.scales_a)) {
-    scales = c.op.scales_a == c.op.scales_b ? "y = fma(RN(p sb), sa, y)" : "y = fma(p, RN(sa sb), y)";
+    scales = c.op.scales_a == c.op.scales_b ? "y = fma(RN(p sb), sa, y), z = RN(alpha y)"
+                                            : "y = fma(p, RN(sa sb), y), z = RN(alpha y)";
   }
   std::string_view output = c.op.accumulate ? "D = RN(z + C)" : "D = z";
   if (c.d != DType::f32) output = c.op.accumulate ? "D = RN16(RN16(z) + C)" : "D = RN16(z)";

@@ -32,8 +32,8 @@ void expect_recovered(const ArithmeticProfile& profile, const DotRule& rule) {
   EXPECT_EQ(value(kAlignedTerm), "toward zero");
   EXPECT_EQ(value(kSum), "toward zero");
   EXPECT_EQ(value(kMaximum), "yes");
-  EXPECT_EQ(value(kProductExponent), "the sum of the operands' exponents");
-  EXPECT_EQ(value(kSubnormal), "kept, with the format's smallest exponent");
+  EXPECT_EQ(value(kProductExponent), "the operands' sum");
+  EXPECT_EQ(value(kSubnormal), "kept, exponent of the least normal");
   for (const Fact& fact : facts) EXPECT_FALSE(fact.probes.empty()) << fact.name;
 }
 

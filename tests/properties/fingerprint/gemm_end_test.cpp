@@ -27,7 +27,8 @@ TEST(ObserveGemmEnd, HopperRoundsTheProductBeforeCIsAdded) {
       EXPECT_EQ(value_in(facts, subject, kAccumulation), "D = RN16(RN16(z) + C)");
       EXPECT_EQ(value_in(facts, subject, kRounding), "nearest_even");
     }
-    EXPECT_EQ(value_in(facts, subject, kSpecial).substr(0, 33), "NaN * 1 gives NaN, NaN * 0 gives ");
+    EXPECT_EQ(value_in(facts, subject, kSpecial), "as IEEE 754");
+    EXPECT_EQ(value_in(facts, subject, kZero), "always +0");
   }
 }
 

@@ -22,6 +22,7 @@ TEST(ObserveReductions, TheOrderOfTheFoldIsFound) {
     EXPECT_EQ(value_in(flat, corners, "subnormals"), "kept");
     EXPECT_EQ(value_in(flat, corners, "overflow"), "infinity");
   }
+  EXPECT_EQ(value_in(flat, "all_gather over 4 ranks", "pieces"), "ascending ranks");
   EXPECT_FALSE(fact_in(flat, "reductions", "maximum with NaN").is_observed());
 }
 

@@ -16,9 +16,11 @@ TEST(ObserveScaleOrder, HopperIsTensorCore1) {
     EXPECT_EQ(order((std::string("scales outer vector x outer vector, ") + mode).c_str()),
               "RN(RN(RN(acc sa) sb) alpha)");
   }
-  EXPECT_EQ(order("scales 1x128 x 1x128").substr(0, 24), "y = fma(RN(p sb), sa, y)");
-  EXPECT_EQ(order("scales 1x128 x 128x128").substr(0, 24), "y = fma(p, RN(sa sb), y)");
-  EXPECT_EQ(order("scales 128x128 x 1x128").substr(0, 24), "y = fma(p, RN(sa sb), y)");
+  EXPECT_EQ(order("scales 1x128 x 1x128"), "y = fma(RN(p sb), sa, y)");
+  EXPECT_EQ(order("scales 1x128 x 128x128"), "y = fma(p, RN(sa sb), y)");
+  EXPECT_EQ(order("scales 128x128 x 1x128"), "y = fma(p, RN(sa sb), y)");
+  EXPECT_EQ(order("scales 1x128 x 1x128, alpha"), "y = fma(RN(p sb), sa, y); z = RN(alpha y)");
+  EXPECT_EQ(order("scales 1x128 x 128x128, alpha"), "y = fma(p, RN(sa sb), y); z = RN(alpha y)");
 }
 
 TEST(ObserveScaleOrder, AnExactMachineIsSeenAsOne) {
