@@ -1,5 +1,4 @@
 // What the host has read before is never what it reads after the device's memory changed.
-#include "backends/cuda/mirror.h"
 
 #include <cstring>
 
