@@ -24,7 +24,7 @@ header p{margin:2px 0;color:var(--soft);max-width:1100px}
 select,input{font:inherit;color:inherit}
 select{padding:4px 8px;border:1px solid #c6ced8;border-radius:6px;background:#fff;color:var(--ink);
  max-width:430px}
-.legend{display:flex;flex-wrap:wrap;gap:4px 14px;padding:0 28px 10px;max-height:96px;overflow:auto}
+.legend{display:flex;flex-wrap:wrap;gap:4px 14px;padding:0 28px 10px;max-height:91px;overflow:auto}
 .legend span{display:flex;gap:6px;align-items:center;font-size:12.5px;white-space:nowrap;cursor:default;
  border-radius:4px;padding:0 3px}
 .legend span.on{background:#eef2f7}
@@ -35,7 +35,7 @@ select{padding:4px 8px;border:1px solid #c6ced8;border-radius:6px;background:#ff
  background:none;border-radius:0}
 .legend em{color:var(--soft);font-style:normal}
 main{flex:1;display:flex;min-height:0;border-top:1px solid var(--line)}
-#scroll{flex:1;overflow:auto;position:relative;min-width:0}
+#scroll{flex:1;overflow:auto;overflow-anchor:none;position:relative;min-width:0}
 #pane{position:sticky;top:0;left:0;display:block}
 #map{width:84px;border-left:1px solid var(--line);cursor:pointer;display:block}
 #tip{position:fixed;pointer-events:none;background:#fff;border:1px solid #c6ced8;border-radius:8px;
@@ -61,7 +61,7 @@ const TALL=[6,12,20,34];
 let K=D.kinds[0],tall=TALL[2],zoom=1,on=-1,longest=1;
 const share=(a,b)=>!a?"0":100*a/b<0.005?"< 0.01 %":(100*a/b).toPrecision(3).replace(/\.?0+$/,"")+" %";
 const hue=i=>(i*137.508+208)%360;
-const fill=i=>`hsl(${hue(i)} ${62-(i%3)*9}% ${76-(i%2)*7}%)`,edge=i=>`hsl(${hue(i)} 45% 38%)`;
+const fill=i=>`hsl(${hue(i)} ${62-(i%3)*9}% ${76-(i%2)*7}%)`,edge=i=>`hsl(${hue(i)} 55% 27%)`;
 $("title").textContent=D.title;$("what").textContent=D.what+".";
 for(const n of D.notes){const p=document.createElement("p");p.textContent=n;$("notes").append(p)}
 const facts=[["tensors",N(D.tensors)],["elements",N(D.payload)],["padding",N(D.padding)+" ("+share(D.padding,

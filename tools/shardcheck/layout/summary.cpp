@@ -120,6 +120,29 @@ std::string ranks_table(const Answered& answered, const Kind& kind, const Termin
   return text;
 }
 
+/// Pieces of a tensor that are equally long, at the same offset, on ranks one after another.
+struct Pieces {
+  layout::Holding first;
+  std::int64_t count = 1;
+};
+
+std::vector<Pieces> pieces_of(const layout::Ownership& ownership, ParamId id) {
+  std::vector<Pieces> pieces;
+  for (std::int64_t e = 0; e < ownership.numel(id);) {
+    const layout::Holding held = ownership.at(id, e, 0);
+    e = held.p_hi;
+    if (!pieces.empty()) {
+      const layout::Holding& first = pieces.back().first;
+      const bool continues = held.p_hi - held.p_lo == first.p_hi - first.p_lo && held.off == first.off &&
+                             held.rank.value == first.rank.value + pieces.back().count;
+      pieces.back().count += continues;
+      if (continues) continue;
+    }
+    pieces.push_back({held});
+  }
+  return pieces;
+}
+
 const Kind& largest(const Answered& answered) {
   return *std::ranges::max_element(answered.kinds, {},
                                    [&](const Kind& kind) { return sizes_of(answered, kind).payload; });
@@ -296,24 +319,29 @@ std::string tensor_text(const Answered& answered, const std::string& name, const
   std::string text = fmt::format("\n{} ({}): ", found->name, fmt::join(found->shape, " x "));
   if (!ownership.holds(id)) return text + "in no buffer of this layout\n";
   const std::int64_t numel = ownership.numel(id), replicas = ownership.replicas(id);
-  text += replicas > 1 ? fmt::format("{} copies; of the first\n", grouped(replicas)) : "\n";
+  text +=
+      replicas > 1 ? fmt::format("{} copies; of the first\n", grouped(replicas)) : "the ranks that hold it\n";
   constexpr std::size_t kMostRows = 16;
   Table table({"", ">rank", ">at", "what it holds"});
-  std::vector<layout::Holding> holdings;
-  std::int64_t more = 0;
-  for (std::int64_t e = 0; e < numel;) {
-    const layout::Holding holding = ownership.at(id, e, 0);
-    if (holdings.size() < kMostRows) {
-      holdings.push_back(holding);
-    } else {
-      ++more;
+  const std::vector<Pieces> pieces = pieces_of(ownership, id);
+  for (std::size_t i = 0; i < std::min(pieces.size(), kMostRows); ++i) {
+    const Pieces& each = pieces[i];
+    const std::int64_t length = each.first.p_hi - each.first.p_lo;
+    const std::string whole = extent_text(*found, {each.first.p_lo, each.first.p_lo + each.count * length});
+    const std::int32_t rank = each.first.rank.value;
+    if (each.count == 1) {
+      table.row({"", grouped(rank), grouped(each.first.off), whole});
+      continue;
     }
-    e = holding.p_hi;
+    const bool are_rows =
+        found->shape.size() > 1 && length % found->row() == 0 && each.first.p_lo % found->row() == 0;
+    table.row({"", fmt::format("{}-{}", grouped(rank), grouped(rank + each.count - 1)),
+               grouped(each.first.off),
+               fmt::format("{}, {} each", whole,
+                           are_rows ? counted(length / found->row(), "row") : counted(length, "element"))});
   }
-  for (const layout::Holding& holding : holdings)
-    table.row({"", grouped(holding.rank.value), grouped(holding.off),
-               extent_text(*found, {holding.p_lo, holding.p_hi})});
   text += table.text(terminal);
+  const auto more = std::ssize(pieces) - static_cast<std::ptrdiff_t>(kMostRows);
   if (more > 0)
     text += fmt::format("  and {}; the last is on rank {}\n", counted(more, "more piece"),
                         grouped(ownership.at(id, numel - 1, 0).rank.value));

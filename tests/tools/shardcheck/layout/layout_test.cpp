@@ -39,6 +39,12 @@ TEST_F(Layout, AWorkedTableReadsAsTheSpecificationHasIt) {
   EXPECT_TRUE(holds(ddp.out, "P0 0 all"));
 }
 
+TEST_F(Layout, ATensorIsToldByRuns) {
+  const CommandRun answer = run(asking({"--layout", "fsdp2-per-param", "--tensor", "layers.0.mlp.up_proj"}));
+  EXPECT_EQ(answer.status, 0) << answer.err;
+  EXPECT_TRUE(holds(answer.out, "0-63 1,572,864 all, 224 rows each")) << answer.out;
+}
+
 TEST_F(Layout, JsonHasEveryPart) {
   const CommandRun answer = run(asking({"--layout", "fsdp1-flat", "--rank", "3", "--why", "--blocks", "1x32",
                                         "--diff", "fsdp2-per-param", "--cost", "--json", "-"}));
