@@ -29,7 +29,7 @@ class CudaBackend final : public Backend, public Digesting {
       : machine_(options),
         memory_(machine_),
         digests_(machine_),
-        gemm_(options.emulate_below),
+        gemm_(options),
         collectives_(machine_) {}
 
   BackendInfo info() const override {

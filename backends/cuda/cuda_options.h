@@ -21,6 +21,9 @@ struct CudaOptions {
   /// the tensor cores give; from this many on cuBLASLt runs it, one call a rank. 0: always cuBLASLt where it
   /// can.
   std::int64_t emulate_below = std::int64_t{1} << 20;
+  /// Which of the algorithms that cuBLASLt offers for a product computes it, best first. A product with fewer
+  /// offers is emulated. All give the same bits (law F66); other than 0 is for asking just that.
+  int library_offer = 0;
   /// How long a collective may take before its peers count as lost.
   std::chrono::milliseconds comm_timeout{120'000};
 };

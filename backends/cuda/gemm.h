@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/cuda/cuda_options.h"
 #include "backends/cuda/library_gemm.h"
 #include "backends/cuda/memory.h"
 #include "core/plan/op.h"
@@ -27,7 +28,8 @@ struct MatmulRanges {
 
 class GemmUnit {
  public:
-  explicit GemmUnit(std::int64_t emulate_below) : emulate_below_(emulate_below) {}
+  explicit GemmUnit(const CudaOptions& options)
+      : emulate_below_(options.emulate_below), library_(options.library_offer) {}
 
   /// Enqueues the product on `stream` of `gpu`, which is current; `ranks` lie there, kRanksPerLaunch at most,
   /// and have equal types.

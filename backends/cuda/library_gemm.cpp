@@ -12,7 +12,8 @@
 namespace shardcheck::gpu {
 namespace {
 
-constexpr int kOffers = 8;  ///< algorithms to look at before a shape counts as refused
+constexpr int kOffers = 8;       ///< algorithms to look at before a shape counts as refused
+constexpr int kAllOffers = 100;  ///< more than it has been seen to have
 
 auto key_of(const GemmShape& s) {
   return std::tuple(s.device, s.op.m, s.op.n, s.op.k, s.op.a, s.op.b, s.op.scales_a, s.op.scales_b,
@@ -166,19 +167,20 @@ void LibraryGemm::choose(const GemmShape& shape, Prepared& call) {
   prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignment);
   prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignment);
 
-  std::array<cublasLtMatmulHeuristicResult_t, kOffers> offers{};
+  std::array<cublasLtMatmulHeuristicResult_t, kAllOffers> offers{};
   int count = 0;
   const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
       library_on(shape.device), call.operation.get(), call.a.get(), call.b.get(), call.d.get(), call.d.get(),
-      preference.get(), kOffers, offers.data(), &count);
+      preference.get(), offer_ == 0 ? kOffers : kAllOffers, offers.data(), &count);
   // Both mean that this chip or library has no such product.
   if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE) return;
   check(status, "cublasLtMatmulAlgoGetHeuristic");
+  int usable = 0;
   for (int i = 0; i < count; ++i) {
     const cublasLtMatmulHeuristicResult_t& offer = offers[static_cast<std::size_t>(i)];
     if (offer.state != CUBLAS_STATUS_SUCCESS || offer.workspaceSize != 0) continue;
     const GemmAlgorithm algorithm = algorithm_of(offer.algo);
-    if (!leaves_k_whole(algorithm)) continue;
+    if (!leaves_k_whole(algorithm) || usable++ != offer_) continue;
     call.algorithm = offer.algo;
     call.chosen = algorithm;
     return;

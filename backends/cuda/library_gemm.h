@@ -34,6 +34,9 @@ std::string describe(const GemmAlgorithm& algorithm);
 
 class LibraryGemm {
  public:
+  /// Takes the algorithm that cuBLASLt offers as number `offer`, 0 the best, of those that leave K whole.
+  explicit LibraryGemm(int offer) : offer_(offer) {}
+
   /// The algorithm for the shape, or nothing when cuBLASLt offers none that leaves K whole. The current
   /// device must be shape.device. `table` lends the addresses of scales.
   std::optional<GemmAlgorithm> algorithm_for(const GemmShape& shape, const MatmulTable& table);
@@ -68,6 +71,7 @@ class LibraryGemm {
   /// The scales of the i-th rank, where the op has any.
   static void point_at_scales(const Matmul& op, const Prepared& call, const MatmulTable& table, int i);
 
+  int offer_;
   std::map<int, Library> libraries_;
   std::map<GemmShape, Prepared> prepared_;
 };

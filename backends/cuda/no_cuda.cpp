@@ -10,6 +10,10 @@ std::string cuda_missing() {
   return SHARDCHECK_NO_CUDA_REASON;
 }
 
+CudaOptions cuda_options_from_environment() {
+  return {};
+}
+
 std::unique_ptr<Backend> make_cuda_backend(const BackendOptions&) {
   throw Error(ErrorKind::machine_cannot, "cuda: " + cuda_missing());
 }

@@ -30,6 +30,8 @@ constexpr Verb kVerbs[] = {
     {"redesigns", "in which cells every proposed write protocol is sound, by running them", redesigns_verb},
     {"conform", "recompute recorded data and name every disagreement", conform_verb},
     {"layout", "which rank holds which rows of which tensor, what is padding and why", layout_verb},
+    {"record", "write down results of this machine, for conform", record_verb},
+    {"fingerprint", "what this machine's arithmetic is, as far as it can be observed", fingerprint_verb},
     {"list", "properties, clauses, backends, faults, scenarios, protocols", list_verb},
     {"doctor", "what this machine offers, and why a backend is missing", doctor_verb},
 };
@@ -43,7 +45,7 @@ constexpr std::string_view kExitStatuses =
 std::string help() {
   std::string text =
       "shardcheck: executable contracts for sharded, FP8 training state\n\nUsage: shardcheck VERB ...\n\n";
-  for (const Verb& verb : kVerbs) text += fmt::format("  {:<10}{}\n", verb.name, verb.summary);
+  for (const Verb& verb : kVerbs) text += fmt::format("  {:<12}{}\n", verb.name, verb.summary);
   text +=
       fmt::format("\n`shardcheck VERB --help` lists the flags of a verb. Begin with `shardcheck check`.\n{}",
                   kExitStatuses);

@@ -95,6 +95,15 @@ ExitStatus doctor_verb(Session& session, const Arguments& arguments) {
   }
   heading("arithmetic");
   line("profiles", profiles_text());
+  if (!cuda_missing().empty()) return ExitStatus::held;
+  const ArithmeticConfirmation confirmation = confirm_arithmetic();
+  line("this GPU", confirmation.confirmed ? paint(terminal, Tone::good,
+                                                  "computes weight gradients as the profile hopper says, bit "
+                                                  "for bit")
+                                          : paint(terminal, Tone::bad,
+                                                  "is not confirmed to compute as the profile hopper says"));
+  for (const std::string& each : confirmation.lines) line("", each);
+  line("", "`shardcheck fingerprint --backend cuda` observes what it computes");
   return ExitStatus::held;
 }
 

@@ -105,7 +105,10 @@ std::string headline(const Finding& finding) {
 }
 
 std::string labelled(const Terminal& terminal, std::string_view label, std::string_view text) {
-  const std::string name = fmt::format("  {:<{}}", label, kLabelWidth - 2);
+  // A label that is too long for its column has a line of its own.
+  const bool fits = label.size() + 2 < static_cast<std::size_t>(kLabelWidth);
+  std::string name = fmt::format("  {:<{}}", label, kLabelWidth - 2);
+  if (!fits) name += "\n" + std::string(static_cast<std::size_t>(kLabelWidth), ' ');
   return paint(terminal, Tone::faint, name) + wrap(text, {.width = terminal.width, .indent = kLabelWidth}) +
          "\n";
 }
