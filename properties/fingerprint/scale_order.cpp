@@ -243,7 +243,9 @@ Fact answered(Backend& backend, const Question& question) {
     if (ends_with_alpha && o + 1 < orders.size()) fact.value += "; z = RN(alpha y)";
   }
   if (fact.value.empty()) fact.value = fmt::format("none of {} orders", orders.size());
-  fact.how = fmt::format("{} orders on {} outputs on which they differ", orders.size(), outputs);
+  fact.how = orders.size() == 1
+                 ? fmt::format("the only order there is, on {} outputs", outputs)
+                 : fmt::format("{} orders on {} outputs on which they differ", orders.size(), outputs);
   return fact;
 }
 

@@ -65,5 +65,11 @@ TEST(Report, TheVerdictIsOneLine) {
             "held: 1 property; 1,000 cases in 2.0 s (500 a second), seed 5, cpu (ideal)\n");
 }
 
+TEST(Report, ALabelThatIsTooLongHasALineOfItsOwn) {
+  EXPECT_EQ(labelled({}, "backend", "both"), "  backend       both\n");
+  EXPECT_EQ(labelled({}, "shadow:REFERENCE,CANDIDATE", "both"),
+            "  shadow:REFERENCE,CANDIDATE\n                both\n");
+}
+
 }  // namespace
 }  // namespace shardcheck
