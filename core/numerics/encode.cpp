@@ -99,11 +99,22 @@ std::uint8_t encode_e8m0(std::uint32_t f32_bits, PowerOfTwoRounding rounding, Fi
   if (magnitude == kInfinityBits) return too_large;
 
   const std::uint8_t exponent = static_cast<std::uint8_t>(magnitude >> 23);
-  if (rounding == PowerOfTwoRounding::down) return exponent;
   const std::uint32_t mantissa = magnitude & 0x7fffffu;
-  // Code 0 means 2^-127, which is the fp32 subnormal 0x00400000: everything up to it rounds up to code 0.
-  const bool at_power = exponent == 0 ? mantissa <= 0x400000u : mantissa == 0;
-  if (at_power) return exponent;
+  // Code 0 means 2^-127, which is the fp32 subnormal 0x00400000: everything up to it rounds up to code 0, and
+  // only a quarter of a binade lies between it and halfway to code 1.
+  const std::uint32_t power = exponent == 0 ? 0x400000u : 0;
+  const std::uint32_t halfway = exponent == 0 ? 0x600000u : 0x400000u;
+  const bool ascends = [&] {
+    switch (rounding) {
+      case PowerOfTwoRounding::up: return mantissa > power;
+      case PowerOfTwoRounding::down: return false;
+      case PowerOfTwoRounding::nearest_even:
+        return mantissa > halfway || (mantissa == halfway && exponent % 2 == 1);
+      case PowerOfTwoRounding::nearest_up: return mantissa >= halfway;
+    }
+    assertion_failed("rounding", "an unnamed rounding of a power of two");
+  }();
+  if (!ascends) return exponent;
   return exponent == kMax ? too_large : static_cast<std::uint8_t>(exponent + 1);
 }
 

@@ -20,10 +20,12 @@ std::uint32_t encode(const Format& format, const CastPolicy& policy, std::uint32
 /// class: exact.
 std::uint32_t encode(const Format& format, const CastPolicy& policy, const Dyadic& value);
 
-/// Direction of an E8M0 scale code.
+/// Which of the two powers of two around a magnitude an E8M0 scale code means.
 enum class PowerOfTwoRounding : std::uint8_t {
-  up,    ///< the smallest power of two that is not below the magnitude (`rp`)
-  down,  ///< the largest power of two that is not above it (`rz`); 2^-127 for everything smaller
+  up,            ///< the smallest power of two that is not below the magnitude (`rp`)
+  down,          ///< the largest power of two that is not above it (`rz`); 2^-127 for everything smaller
+  nearest_even,  ///< the nearest; halfway the even code
+  nearest_up,    ///< the nearest; halfway the larger
 };
 
 /// The E8M0 code of the magnitude of an fp32 number given by its bits. `overflow` speaks of infinity and of

@@ -164,6 +164,27 @@ TEST(Encode, GoldenE8m0) {
   }
 }
 
+TEST(Encode, E8m0RoundsToNearest) {
+  constexpr auto even = PowerOfTwoRounding::nearest_even;
+  constexpr auto upper = PowerOfTwoRounding::nearest_up;
+  struct Row {
+    std::uint32_t bits;
+    int even, up;
+  };
+  // fp8 2.5; the last two rows end past 2^127.
+  for (const Row& row :
+       {Row{0x00000000, 0x00, 0x00}, Row{0x00400001, 0x00, 0x00}, Row{0x00600000, 0x00, 0x01},
+        Row{0x00600001, 0x01, 0x01}, Row{0x3f800000, 0x7F, 0x7F}, Row{0x3f800001, 0x7F, 0x7F},
+        Row{0x3fc00000, 0x80, 0x80}, Row{0x40400000, 0x80, 0x81}, Row{0x40400001, 0x81, 0x81},
+        Row{0x7f400000, 0xFE, 0xFF}, Row{0x7f7fffff, 0xFF, 0xFF}}) {
+    SCOPED_TRACE(row.bits);
+    EXPECT_EQ(encode_e8m0(row.bits, even, kToSpecial), row.even);
+    EXPECT_EQ(encode_e8m0(row.bits, upper, kToSpecial), row.up);
+    EXPECT_EQ(encode_e8m0(row.bits, even, kSaturate), std::min(row.even, 0xFE));
+    EXPECT_EQ(encode_e8m0(row.bits, upper, kSaturate), std::min(row.up, 0xFE));
+  }
+}
+
 TEST(Encode, GoldenDoubleRounding) {
   for (const auto& row : golden::rows("fp8/double_rounding.csv")) {
     const auto id = format_named(row[1] == "e4m3fn" ? "e4m3" : row[1]);
