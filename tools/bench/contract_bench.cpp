@@ -1,5 +1,5 @@
-// Rates of the contract pipeline: one case (figure_case.h) is planned, judged, executed and compared with the oracle.
-// Beside them, in the same run, what the machine can do at most: copying and fused multiply-adds.
+// Rates of the contract pipeline: one case (figure_case.h) is planned, judged, executed and compared with the
+// oracle. Beside them, in the same run, what the machine can do at most: copying and fused multiply-adds.
 #include <benchmark/benchmark.h>
 
 #include <cstring>
@@ -23,7 +23,8 @@ void whole_case(benchmark::State& state) {
     SC_ASSERT(evidence.findings.empty(), "the benchmark's case breaks a clause");
   }
   state.SetLabel(std::string(name_of(strategy)));
-  state.counters["cases"] = benchmark::Counter(static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
+  state.counters["cases"] =
+      benchmark::Counter(static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
 }
 BENCHMARK(whole_case)->DenseRange(0, kStrategies - 1)->Threads(1)->Threads(2)->UseRealTime();
 
