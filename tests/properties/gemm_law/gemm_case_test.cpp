@@ -51,7 +51,8 @@ TEST(GemmCase, IsToldInOneLine) {
             "TN 256 x 17 x 512, e4m3 x e5m2 -> bf16, beta 1, scales 1x128 x 128x128 (any), wide exponents, "
             "seed 7");
   EXPECT_EQ(model_row(kHopper, c),
-            "FP8, promoted (n 32, F 13, P 13); y = fma(p, RN(sa sb), y), z = RN(alpha y); bf16 output, D = RN16(RN16(z) + C)");
+            "FP8, promoted (n 32, F 13, P 13); y = fma(p, RN(sa sb), y), z = RN(alpha y); bf16 output, D = "
+            "RN16(RN16(z) + C)");
   EXPECT_EQ(model_row(kIdeal, c), "the exact sum, rounded once");
 }
 
