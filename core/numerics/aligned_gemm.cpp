@@ -199,7 +199,7 @@ class AlignedGemm {
 
 void aligned_gemm(const ArithmeticProfile& profile, const GemmProblem& problem, std::span<const std::byte> c,
                   std::span<std::byte> d) {
-  if (VectorSums::can_hold(problem)) {
+  if (VectorSums::can_hold(accumulator_of(profile, problem), problem)) {
     AlignedGemm<VectorSums>(profile, problem).run(c, d);
   } else {
     readable_aligned_gemm(profile, problem, c, d);

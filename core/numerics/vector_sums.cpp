@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstring>
 
-#include "core/assert.h"
 #include "core/numerics/gemm_elements.h"
 
 namespace shardcheck {
@@ -153,9 +152,13 @@ bool is_moderate(const OperandView& view, std::int64_t rows, std::int64_t k) {
 
 }  // namespace
 
-bool VectorSums::can_hold(const GemmProblem& problem) {
-  return problem.k < kMostProducts && is_moderate(problem.a, problem.m, problem.k) &&
-         is_moderate(problem.b, problem.n, problem.k);
+bool VectorSums::can_hold(const Accumulator& rule, const GemmProblem& problem) {
+  constexpr int kIntegerBits = 31;
+  const bool step_fits = rule.alignment_bits < kIntegerBits &&
+                         rule.products_per_step * 4 <= std::int64_t{1}
+                                                           << (kIntegerBits - rule.alignment_bits);
+  return step_fits && rule.kept_bits <= kFloatFraction && problem.k < kMostProducts &&
+         is_moderate(problem.a, problem.m, problem.k) && is_moderate(problem.b, problem.n, problem.k);
 }
 
 VectorSums::Operand VectorSums::pack(const OperandView& view, std::int64_t rows, std::int64_t k,
@@ -182,12 +185,7 @@ VectorSums::VectorSums(const Accumulator& rule, const GemmProblem& problem)
     : rule_(rule),
       k_(problem.k),
       a_(pack(problem.a, problem.m, problem.k, kLanes)),
-      b_(pack(problem.b, problem.n, problem.k, 1)) {
-  constexpr std::int64_t kIntegerBits = 31;
-  SC_ASSERT(rule.products_per_step * 4 <= std::int64_t{1} << (kIntegerBits - rule.alignment_bits),
-            "a step does not fit 32 bits");
-  SC_ASSERT(rule.kept_bits <= kFloatFraction, "an accumulator does not fit fp32");
-}
+      b_(pack(problem.b, problem.n, problem.k, 1)) {}
 
 void VectorSums::sum(std::int64_t row, std::int64_t column, ProductRange range, float* sums) const {
   const std::int64_t a = row * k_ + range.begin * kLanes, b = column * k_ + range.begin;

@@ -30,8 +30,9 @@ struct ProductRange {
 
 class VectorSums {
  public:
-  /// True when all elements of A and B are zero or finite with exponents in [-50, 50], and k is below 2^20.
-  static bool can_hold(const GemmProblem& problem);
+  /// True when all elements of A and B are zero or finite with exponents in [-50, 50], k is below 2^20, and a
+  /// step of the rule fits the integers and an accumulator fp32, as those of `hopper` do.
+  static bool can_hold(const Accumulator& rule, const GemmProblem& problem);
 
   VectorSums(const Accumulator& rule, const GemmProblem& problem);
 

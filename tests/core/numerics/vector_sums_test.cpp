@@ -42,6 +42,11 @@ GemmProblem problem_of(Sizes sizes, Operands types, const Bytes& a, const Bytes&
           .split_k = 1};
 }
 
+const Accumulator& rule_of(const Operands& types) {
+  if (format_of(types.a).width() > 8) return kHopper.sixteen_bit;
+  return types.fast == FastAccumulation::on ? kHopper.fp8_fast : kHopper.fp8_promoted;
+}
+
 void expect_equal(const GemmProblem& problem) {
   Bytes fast(static_cast<std::size_t>(problem.m * problem.n * 4)), readable(fast.size());
   aligned_gemm(kHopper, problem, {}, fast);
@@ -90,7 +95,7 @@ TEST(VectorSums, EqualTheReadableSums) {
       const int spread = static_cast<int>(random() % 40);
       const Bytes a = random_codes(types.a, sizes.m * sizes.k, spread, random);
       const Bytes b = random_codes(types.b, sizes.n * sizes.k, spread, random);
-      ASSERT_TRUE(VectorSums::can_hold(problem_of(sizes, types, a, b)));
+      ASSERT_TRUE(VectorSums::can_hold(rule_of(types), problem_of(sizes, types, a, b)));
       expect_equal(problem_of(sizes, types, a, b));
     }
   }
@@ -143,7 +148,7 @@ TEST(VectorSums, DoNotHoldWhatIsNotModerate) {
   const Bytes one = code(0x3F80);
   const Operands types{FormatId::bf16, FormatId::bf16};
   const auto holds = [&](const Bytes& a, const Bytes& b) {
-    return VectorSums::can_hold(problem_of({1, 1, 1}, types, a, b));
+    return VectorSums::can_hold(rule_of(types), problem_of({1, 1, 1}, types, a, b));
   };
   EXPECT_TRUE(holds(one, one));
   EXPECT_TRUE(holds(code(0x8000), code(0x58FF))) << "zero, and just below 2^51";
@@ -151,6 +156,15 @@ TEST(VectorSums, DoNotHoldWhatIsNotModerate) {
     EXPECT_FALSE(holds(code(bits), one)) << bits;
     EXPECT_FALSE(holds(one, code(bits))) << bits;
   }
+}
+
+TEST(VectorSums, DoNotHoldAWiderAccumulator) {
+  const Bytes one{std::byte{0x80}, std::byte{0x3F}};
+  const GemmProblem problem = problem_of({1, 1, 1}, {FormatId::bf16, FormatId::bf16}, one, one);
+  EXPECT_TRUE(VectorSums::can_hold(kHopper.sixteen_bit, problem));
+  for (const Accumulator& wider : {Accumulator{32, 25, 23, 0}, Accumulator{16, 26, 23, 0},
+                                   Accumulator{16, 25, 24, 0}, Accumulator{16, 40, 23, 0}})
+    EXPECT_FALSE(VectorSums::can_hold(wider, problem));
 }
 
 }  // namespace
