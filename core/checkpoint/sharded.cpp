@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <exception>
 #include <map>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -20,7 +23,7 @@ constexpr std::string_view kIndexName = "shardcheck.index.json";
 constexpr std::int64_t kLongestIndex = 1'000'000'000;
 constexpr std::int64_t kChunkBytes = std::int64_t{4} << 20;  ///< memory of a stream
 
-/// Hands over the elements of a tensor from `element` on.
+/// Hands over the elements of a tensor from `element` on; from any of the threads that write.
 using Source = std::function<void(std::size_t tensor, std::int64_t element, std::span<std::byte> into)>;
 
 /// A piece of a tensor that a file holds.
@@ -60,13 +63,38 @@ void write_shard(const std::filesystem::path& path, const ShardedIndex& index,
   writer.finish();
 }
 
-void write_checkpoint(const std::filesystem::path& folder, const ShardedIndex& index, const Source& source) {
-  NewFolder fresh(folder, kIndexName);
-  std::vector<std::byte> chunk(static_cast<std::size_t>(kChunkBytes));
-  const auto files = parts_by_file(index);
-  for (std::size_t f = 0; f < files.size(); ++f) {
-    write_shard(fresh.path() / index.files[f], index, files[f], source, chunk);
+/// Calls write(file, chunk) for every file, on `threads` threads with a chunk each. Rethrows what one threw,
+/// after all have stopped.
+void each_file(std::size_t files, unsigned threads,
+               const std::function<void(std::size_t, std::vector<std::byte>&)>& write) {
+  std::atomic<std::size_t> next = 0;
+  std::atomic<bool> failed = false;
+  std::vector<std::exception_ptr> thrown(threads);
+  const auto work = [&](unsigned thread) {
+    try {
+      std::vector<std::byte> chunk(static_cast<std::size_t>(kChunkBytes));
+      for (std::size_t f = next++; f < files && !failed; f = next++) write(f, chunk);
+    } catch (...) {
+      thrown[thread] = std::current_exception();
+      failed = true;
+    }
+  };
+  std::vector<std::thread> others;
+  for (unsigned t = 1; t < threads; ++t) others.emplace_back(work, t);
+  work(0);
+  for (std::thread& other : others) other.join();
+  for (const std::exception_ptr& each : thrown) {
+    if (each) std::rethrow_exception(each);
   }
+}
+
+void write_checkpoint(const std::filesystem::path& folder, const ShardedIndex& index, const Source& source,
+                      unsigned threads) {
+  NewFolder fresh(folder, kIndexName);
+  const auto files = parts_by_file(index);
+  each_file(files.size(), threads, [&](std::size_t f, std::vector<std::byte>& chunk) {
+    write_shard(fresh.path() / index.files[f], index, files[f], source, chunk);
+  });
   write_text_atomically(fresh.path() / kIndexName, to_json(index));
   fresh.put_in_place();
 }
@@ -101,7 +129,7 @@ void save_sharded(const std::filesystem::path& folder, const layout::Ownership& 
   const ShardedIndex index = index_of(ownership, parameters, layout_name);
   check_index(index, "the model to save");  // names that occur twice
   const std::vector<ParamId> saved = saved_parameters(parameters);
-  write_checkpoint(folder, index, [&](std::size_t t, std::int64_t element, std::span<std::byte> into) {
+  const Source from_storage = [&](std::size_t t, std::int64_t element, std::span<std::byte> into) {
     const std::int64_t width = bytes_of(index.tensors[t].dtype);
     const std::int64_t numel = index.tensors[t].numel();
     while (!into.empty()) {
@@ -111,7 +139,8 @@ void save_sharded(const std::filesystem::path& folder, const layout::Ownership& 
       into = into.subspan(static_cast<std::size_t>(count * width));
       element += count;
     }
-  });
+  };
+  write_checkpoint(folder, index, from_storage, 1);  // `read` is the caller's
 }
 
 /// One file: its checked header, and its tensors by name.
@@ -126,6 +155,7 @@ ShardedCheckpoint::~ShardedCheckpoint() = default;
 ShardedCheckpoint::ShardedCheckpoint(const std::filesystem::path& folder) : folder_(folder) {
   const std::filesystem::path index_path = folder / kIndexName;
   index_ = parse_index(read_text(index_path, kLongestIndex), index_path.string());
+  for (std::size_t t = 0; t < index_.tensors.size(); ++t) by_name_.emplace(index_.tensors[t].name, t);
   const auto files = parts_by_file(index_);
   shards_.reserve(files.size());
   for (std::size_t f = 0; f < files.size(); ++f) {
@@ -158,9 +188,10 @@ ShardedCheckpoint::ShardedCheckpoint(const std::filesystem::path& folder) : fold
 }
 
 const SavedTensor& ShardedCheckpoint::tensor_of(const layout::Parameter& parameter) const {
-  const auto found = std::ranges::find(index_.tensors, parameter.name, &SavedTensor::name);
+  const auto named = by_name_.find(parameter.name);
   const std::string where = folder_.string() + ": tensor " + shown(parameter.name);
-  if (found == index_.tensors.end()) throw bad_input(where, "the checkpoint does not hold it");
+  if (named == by_name_.end()) throw bad_input(where, "the checkpoint does not hold it");
+  const SavedTensor* found = &index_.tensors[named->second];
   if (found->dtype != parameter.dtype) {
     throw bad_input(where + ": dtype", fmt::format("saved as {}, asked for as {}", name_of(found->dtype),
                                                    name_of(parameter.dtype)));
@@ -221,9 +252,12 @@ void ShardedCheckpoint::reshard(const std::filesystem::path& folder, const layou
     tensors.push_back(&tensor_of(parameters[param.value]));
   const ShardedIndex index = index_of(ownership, parameters, layout_name);
   check_index(index, "the model to save");
-  write_checkpoint(folder, index, [&](std::size_t t, std::int64_t element, std::span<std::byte> into) {
+  const Source from_files = [&](std::size_t t, std::int64_t element, std::span<std::byte> into) {
     read(*tensors[t], element, into);
-  });
+  };
+  constexpr unsigned kMostThreads = 8;  // more only fight for the disk
+  write_checkpoint(folder, index, from_files,
+                   std::clamp(std::thread::hardware_concurrency(), 1u, kMostThreads));
 }
 
 }  // namespace shardcheck::checkpoint

@@ -8,7 +8,10 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <span>
+#include <string_view>
+#include <vector>
 
 #include "core/checkpoint/sharded_index.h"
 #include "core/layout/reshard.h"
@@ -60,6 +63,7 @@ class ShardedCheckpoint {
 
   std::filesystem::path folder_;
   ShardedIndex index_;
+  std::map<std::string_view, std::size_t> by_name_;  ///< positions in index_.tensors, which never moves
   std::vector<Shard> shards_;
 };
 
