@@ -29,7 +29,10 @@ struct Reader {
   std::string_view ending;
   std::optional<ConformReport> (*read)(const fs::path& file);
 };
-constexpr Reader kReaders[] = {{".json", conform_gemm}, {".jsonl", conform_layouts}};
+constexpr Reader kReaders[] = {{".json", conform_gemm},       {".json", conform_quantised},
+                               {".json", conform_delayed},    {".json", conform_dot_products},
+                               {".csv", conform_casts},       {".csv", conform_scales},
+                               {".bin", conform_cast_planes}, {".jsonl", conform_layouts}};
 
 /// The files under the names, in sorted order. Throws bad_input for a name that is nothing.
 std::vector<fs::path> files_under(const std::vector<std::string>& names) {
@@ -113,8 +116,8 @@ ExitStatus conform_verb(Session& session, const Arguments& arguments) {
   Options options(
       {"conform", "FILE|FOLDER... [flags]", "recompute recorded data and name every disagreement"});
   options.arguments(names, {"FILE", "",
-                            "recorded GEMMs (.json with its .bin) or shard layouts (.jsonl), or folders "
-                            "of them"});
+                            "recorded GEMMs (.json with its .bin), shard layouts (.jsonl), casts (.csv, "
+                            ".bin), scales or quantisations (.csv, .json), or folders of them"});
   options.flag(json.path, {"json", "FILE", "write the result as JSON; - is standard output"});
   options.note("Exit status 1 when anything disagrees, 2 when a file is damaged or nothing was recognised.");
   if (!options.parse(arguments, session)) return ExitStatus::held;

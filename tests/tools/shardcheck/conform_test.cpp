@@ -21,6 +21,14 @@ TEST_F(Conform, AFolderIsReadWithItsFolders) {
   EXPECT_EQ(json["files"][0]["cases"], 89);
 }
 
+TEST_F(Conform, CastsAndRecipesAreReadWhole) {
+  const CommandRun all = run({"conform", (kData / "fp8").string(), "--json", "c.json"});
+  EXPECT_EQ(all.status, 0) << all.out << all.err;
+  EXPECT_TRUE(holds(all.out, "quantize_cases.json: recorded quantisations, 10 cases, 10 agree")) << all.out;
+  const auto json = nlohmann::json::parse(content_of("c.json"));
+  EXPECT_EQ(json["files"].size(), 11u);
+}
+
 TEST_F(Conform, ADisagreementIsNamedByItsCase) {
   std::string lines = content_of(kData / "layouts" / "zero12-flat.jsonl");
   const auto at = lines.find("\"size\":") + 7;

@@ -31,6 +31,24 @@ struct ConformReport {
 /// when the content is not recorded GEMMs; throws bad_input when the file is damaged. Law F66.
 std::optional<ConformReport> conform_gemm(const std::filesystem::path& json_file);
 
+/// The same for tables of casts, of double roundings and of decoded codes (fp8 9); a case is a row.
+std::optional<ConformReport> conform_casts(const std::filesystem::path& csv_file);
+
+/// The same for planes of casts of all 16-bit numbers: bf16_to_fp8.bin and its like.
+std::optional<ConformReport> conform_cast_planes(const std::filesystem::path& bin_file);
+
+/// The same for tables of scale_from_amax (fp8 3.0).
+std::optional<ConformReport> conform_scales(const std::filesystem::path& csv_file);
+
+/// The same for delayed scaling (fp8 3.1); a case is a step.
+std::optional<ConformReport> conform_delayed(const std::filesystem::path& json_file);
+
+/// The same for matrices quantised by a recipe (fp8 3.2 to 3.5).
+std::optional<ConformReport> conform_quantised(const std::filesystem::path& json_file);
+
+/// The same for dot products of FP8 codes; a case is one rounding of one dot product.
+std::optional<ConformReport> conform_dot_products(const std::filesystem::path& json_file);
+
 /// The same for recorded shard layouts, one JSON value a line.
 std::optional<ConformReport> conform_layouts(const std::filesystem::path& jsonl_file);
 
