@@ -5,6 +5,9 @@
 #include <string_view>
 #include <utility>
 
+#include "backends/cluster/cluster_backend.h"
+#include "backends/cluster/gpu_shares.h"
+#include "backends/cluster/joint_backend.h"
 #include "backends/cpu/cpu_backend.h"
 #include "backends/cuda/cuda_backend.h"
 #include "backends/faulty/faults.h"
@@ -46,16 +49,24 @@ const NumericFault& fault_named(std::string_view name) {
                                          quoted_list(fault_names())));
 }
 
+struct PairSpec {
+  std::string reference, candidate;
+};
+
 /// `pair` is what follows "shadow:".
-std::unique_ptr<Backend> make_shadow(const std::string& pair, const BackendOptions& options) {
+PairSpec pair_in(const std::string& pair) {
   const auto comma = pair.find(',');
   if (comma == std::string::npos) {
     throw bad_input("backend", fmt::format("\"shadow:{}\" names one backend where two belong: "
                                            "\"shadow:REFERENCE,CANDIDATE\"",
                                            pair));
   }
+  return {pair.substr(0, comma), pair.substr(comma + 1)};
+}
+
+std::unique_ptr<Backend> make_shadow(const PairSpec& pair, const BackendOptions& options) {
   // The CPU adds in the order of the GPUs that the other side has.
-  const std::string reference = pair.substr(0, comma), candidate = pair.substr(comma + 1);
+  const auto& [reference, candidate] = pair;
   BackendOptions folded = options;
   ShadowPair both;
   if (reference != "cpu") both.reference = make_backend(reference, options);
@@ -64,6 +75,14 @@ std::unique_ptr<Backend> make_shadow(const std::string& pair, const BackendOptio
   folded.gpus = both.candidate->info().fold;
   if (!both.reference) both.reference = make_backend(reference, folded);
   return make_shadow_backend(std::move(both), {.after = AfterDifference::stop});
+}
+
+std::unique_ptr<Joint> make_joint(const std::string& spec, const BackendOptions& options,
+                                  Transport& transport) {
+  std::unique_ptr<Backend> part = spec == "cuda"
+                                      ? make_cuda_part(options, transport)
+                                      : make_cluster_backend(make_backend(spec, options), transport);
+  return make_joint_backend(std::move(part), transport);
 }
 
 }  // namespace
@@ -87,10 +106,26 @@ std::unique_ptr<Backend> make_backend(const std::string& spec, const BackendOpti
     const NumericFault& fault = fault_named(std::string_view(spec).substr(kFaultyPrefix.size()));
     return make_faulty_backend(make_cpu_backend(profile_of(options)), fault);
   }
-  if (spec.starts_with(kShadowPrefix)) return make_shadow(spec.substr(kShadowPrefix.size()), options);
+  if (spec.starts_with(kShadowPrefix))
+    return make_shadow(pair_in(spec.substr(kShadowPrefix.size())), options);
   std::vector<std::string> known;
   for (const BackendEntry& entry : list_backends()) known.push_back(entry.name);
   throw bad_input("backend", fmt::format("\"{}\" is not a backend; known are {}", spec, quoted_list(known)));
+}
+
+std::unique_ptr<Backend> make_backend(const std::string& spec, const BackendOptions& options,
+                                      Transport& transport) {
+  if (!spec.starts_with(kShadowPrefix)) return make_joint(spec, options, transport);
+  const PairSpec pair = pair_in(spec.substr(kShadowPrefix.size()));
+  if (pair.reference == "cuda")
+    throw bad_input("backend",
+                    "several processes compare with a reference that each computes for itself: "
+                    "cpu or faulty:FAULT, not cuda");
+  BackendOptions folded = options;
+  ShadowPair both{.candidate = make_whole_backend(make_joint(pair.candidate, options, transport))};
+  folded.gpus = both.candidate->info().fold;
+  both.reference = make_backend(pair.reference, folded);
+  return make_shadow_backend(std::move(both), {.after = AfterDifference::stop});
 }
 
 }  // namespace shardcheck

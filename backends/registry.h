@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/cluster/transport.h"
 #include "backends/options.h"
 #include "core/backend.h"
 
@@ -27,5 +28,11 @@ std::vector<BackendEntry> list_backends();
 /// The backend that `spec` names. An unknown name, fault or profile is Error(bad_input) and names the known
 /// ones; a backend that this machine or build lacks is Error(machine_cannot) with the reason.
 std::unique_ptr<Backend> make_backend(const std::string& spec, const BackendOptions& options);
+
+/// The same for one of several processes that each hold a part of the ranks: a Joint (core/joint.h), or a
+/// shadow whose candidate is the whole of one and whose reference, which no GPU can be, every process computes
+/// for itself. All processes make this call. `transport` must outlive the backend.
+std::unique_ptr<Backend> make_backend(const std::string& spec, const BackendOptions& options,
+                                      Transport& transport);
 
 }  // namespace shardcheck

@@ -29,7 +29,7 @@ StretchReport case_stretch(const Property& property, const RunOptions& options, 
   report.coverage.resize(property.situations().size());
   for (std::int64_t i = range.first; i < range.last && !context.is_over(); ++i) {
     const std::unique_ptr<Case> c = property.kind->draw({options.seed, static_cast<std::uint64_t>(i)});
-    JudgedCase judged = property.judge(context.backend, *c);
+    JudgedCase judged = judge(property, context.backend, *c);
     ++report.cases;
     std::ranges::sort(judged.situations);
     const auto [end, last] = std::ranges::unique(judged.situations);
@@ -47,14 +47,14 @@ Failure shrunk_case(const Property& property, Backend& backend, const Counterexa
                     const std::function<bool()>& is_over) {
   Failure failure{.first = first, .shrunk = first};
   std::unique_ptr<Case> smallest = property.kind->read(first.json, "case");
-  failure.findings = property.judge(backend, *smallest).findings;
+  failure.findings = judge(property, backend, *smallest).findings;
   const std::set<std::string> clauses = clauses_of(failure.findings);
   for (bool is_smaller = true; is_smaller;) {
     is_smaller = false;
     for (std::unique_ptr<Case>& candidate : smallest->smaller()) {
       if (is_over() || failure.tries >= kMostTries) break;
       ++failure.tries;
-      std::vector<Finding> findings = property.judge(backend, *candidate).findings;
+      std::vector<Finding> findings = judge(property, backend, *candidate).findings;
       if (!any_of_clauses(findings, clauses)) continue;
       failure.findings = std::move(findings);
       smallest = std::move(candidate);

@@ -8,6 +8,7 @@
 
 #include "core/assert.h"
 #include "core/digest.h"
+#include "core/joint.h"
 #include "core/numerics/same_code.h"
 #include "properties/diagnosis/subject.h"
 #include "properties/parameter_element.h"
@@ -203,7 +204,7 @@ Comparison compare_op_by_op(const Scenario& scenario, Poison poison, Shadow& sha
 bool compute_alike(const ComparedPair& pair) {
   const BackendInfo reference = pair.reference.info(), candidate = pair.candidate.info();
   const bool have_one_profile = reference.profile == candidate.profile && reference.profile != "unknown";
-  // Two parts are added in one order only; with three it is the library's own (backends/cuda/fold_order.h).
+  // Two parts are added in one order only; with three it is the library's own (backends/fold_order.h).
   return have_one_profile && reference.fold == candidate.fold && reference.fold <= 2;
 }
 
@@ -238,7 +239,7 @@ std::vector<Finding> compare_backends(const Scenario& scenario, Poison poison, S
 
 std::vector<Finding> ask(const Property& property, Backend& backend, const Scenario& scenario) {
   auto* shadow = dynamic_cast<Shadow*>(&backend);
-  if (shadow == nullptr) return property.check(backend, scenario);
+  if (shadow == nullptr) return agreed(backend, property.check(backend, scenario));
   std::vector<Finding> findings = property.check(shadow->candidate(), scenario);
   return findings.empty() ? compare_backends(scenario, Poison::quiet_nan, *shadow) : findings;
 }

@@ -47,7 +47,7 @@ std::vector<Finding> compare_finished(const Scenario& scenario, Poison poison, c
 std::vector<Finding> compare_backends(const Scenario& scenario, Poison poison, Shadow& shadow);
 
 /// What the property finds. On a shadow: what it finds on the candidate and, where that is nothing, whether
-/// both sides agree.
+/// both sides agree. On a joint backend (core/joint.h): what any process finds.
 std::vector<Finding> ask(const Property& property, Backend& backend, const Scenario& scenario);
 
 }  // namespace shardcheck

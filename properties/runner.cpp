@@ -8,6 +8,7 @@
 #include "core/assert.h"
 #include "core/error.h"
 #include "core/integers.h"
+#include "core/joint.h"
 #include "core/numerics/philox.h"
 #include "properties/case_search.h"
 #include "properties/comparison.h"
@@ -133,7 +134,8 @@ class Stopwatch {
 };
 
 bool is_stopped(const RunOptions& options) {
-  return options.stop != nullptr && *options.stop;
+  const bool here = options.stop != nullptr && *options.stop;
+  return options.anywhere ? options.anywhere(here) : here;
 }
 
 Failure shrunk_failure(const Property& property, const RunOptions& options, Backend& backend,
@@ -240,7 +242,13 @@ PropertyReport run_one(const Property& property, const Counterexample& given, co
 
 JudgedCase judge(const Property& property, Backend& backend, const Counterexample& c) {
   SC_ASSERT(property.kind != nullptr && property.kind == c.kind, "a property is asked about another kind");
-  return property.judge(backend, *property.kind->read(c.json, "case"));
+  return judge(property, backend, *property.kind->read(c.json, "case"));
+}
+
+JudgedCase judge(const Property& property, Backend& backend, const Case& c) {
+  JudgedCase judged = property.judge(backend, c);
+  judged.findings = agreed(backend, std::move(judged.findings));
+  return judged;
 }
 
 Scenario shrink(const Scenario& scenario, const std::function<bool(const Scenario&)>& fails,

@@ -26,6 +26,9 @@ struct RunOptions {
   std::function<LentBackend()> make_backend;  ///< called at most once a thread
   std::function<void(std::int64_t done)> progress;         ///< called now and then, from one thread at a time
   const std::atomic<bool>* stop = nullptr;                 ///< set by an interrupt: finish early
+  /// Where several processes run this search, each on one thread: true when it is true on any of them. Asked
+  /// equally often on all, so that time and interrupts end them in one place. Else empty.
+  std::function<bool(bool here)> anywhere;
 };
 
 struct Failure {
@@ -55,8 +58,10 @@ PropertyReport run_exhaustive(const Property& property, std::int32_t size, const
 /// One given case, which is of the property's kind; a failure is shrunk unless it is large.
 PropertyReport run_one(const Property& property, const Counterexample& given, const RunOptions& options);
 
-/// What the property says of a case of its kind; see ask() in comparison.h for training steps.
+/// What the property says of a case of its kind, on a joint backend what any process finds; see ask() in
+/// comparison.h for training steps.
 JudgedCase judge(const Property& property, Backend& backend, const Counterexample& c);
+JudgedCase judge(const Property& property, Backend& backend, const Case& c);
 
 /// The smallest scenario on which `fails` still holds, by RapidCheck's search over shrinks of `scenario`.
 Scenario shrink(const Scenario& scenario, const std::function<bool(const Scenario&)>& fails,

@@ -22,28 +22,6 @@ class Digest {
   std::uint64_t state_ = 0x243F6A8885A308D3u;
 };
 
-std::uint64_t digest_of(const Plan& plan) {
-  Digest digest;
-  digest.add(plan.ranks);
-  digest.add(static_cast<std::int64_t>(plan.poison));
-  for (const Buffer& buffer : plan.buffers) {
-    digest.add(static_cast<std::int64_t>(buffer.dtype));
-    digest.add(buffer.numel);
-  }
-  for (const Op& op : plan.ops) {
-    digest.add(static_cast<std::int64_t>(op.action.index()));
-    for (Rank rank : plan.ranks_of(op)) digest.add(rank.value);
-    for (int operand = 0; operand < op.operands; ++operand) {
-      for (const View& view : plan.operand(op, operand)) {
-        digest.add(view.buffer.value);
-        digest.add(view.offset);
-        digest.add(view.numel);
-      }
-    }
-  }
-  return digest.value();
-}
-
 /// Writes the local plan op by op.
 class Division {
  public:
@@ -96,6 +74,28 @@ class Division {
 };
 
 }  // namespace
+
+std::uint64_t digest_of(const Plan& plan) {
+  Digest digest;
+  digest.add(plan.ranks);
+  digest.add(static_cast<std::int64_t>(plan.poison));
+  for (const Buffer& buffer : plan.buffers) {
+    digest.add(static_cast<std::int64_t>(buffer.dtype));
+    digest.add(buffer.numel);
+  }
+  for (const Op& op : plan.ops) {
+    digest.add(static_cast<std::int64_t>(op.action.index()));
+    for (Rank rank : plan.ranks_of(op)) digest.add(rank.value);
+    for (int operand = 0; operand < op.operands; ++operand) {
+      for (const View& view : plan.operand(op, operand)) {
+        digest.add(view.buffer.value);
+        digest.add(view.offset);
+        digest.add(view.numel);
+      }
+    }
+  }
+  return digest.value();
+}
 
 Block block_of(std::int32_t ranks, Seat seat) {
   SC_ASSERT(seat.process >= 0 && seat.process < seat.processes, "there is no such process");

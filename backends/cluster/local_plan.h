@@ -40,6 +40,9 @@ struct LocalPlan {
   bool is_crossing(std::span<const Rank> group) const;
 };
 
+/// Tells two plans apart: processes that run the same have the same.
+std::uint64_t digest_of(const Plan& plan);
+
 LocalPlan local_plan_of(const Plan& plan, Seat seat);
 
 }  // namespace shardcheck::cluster

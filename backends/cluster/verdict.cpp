@@ -108,49 +108,47 @@ class Taking {
   std::span<const std::byte> left_;
 };
 
-/// Ascending gravity of the exit codes (architecture 4); one that is not here is as grave as our own mistake.
-constexpr std::array kGravity{0, 4, 1, 2, 3, 70};
+/// Ascending gravity of the exit codes (tools/shardcheck/session.h); one that is not here is as grave as our
+/// own mistake.
+constexpr std::array kGravity{0, 4, 130, 1, 2, 3, 70};
 
 }  // namespace
 
-std::vector<std::byte> to_bytes(const CaseVerdict& verdict) {
+std::vector<std::byte> to_bytes(const std::vector<Finding>& findings) {
   Appending stream;
-  stream(verdict.wants_stop);
-  stream(verdict.budget_used);
-  stream(static_cast<std::uint64_t>(verdict.findings.size()));
-  for (const Finding& finding : verdict.findings) visit_finding(stream, finding);
+  stream(static_cast<std::uint64_t>(findings.size()));
+  for (const Finding& finding : findings) visit_finding(stream, finding);
   return stream.take();
 }
 
-CaseVerdict verdict_from_bytes(std::span<const std::byte> bytes) {
-  CaseVerdict verdict;
+std::vector<Finding> findings_from_bytes(std::span<const std::byte> bytes) {
+  std::vector<Finding> findings;
   Taking stream(bytes);
-  stream(verdict.wants_stop);
-  stream(verdict.budget_used);
-  for (std::uint64_t left = stream.count(); left > 0; --left) {
-    visit_finding(stream, verdict.findings.emplace_back());
-  }
+  for (std::uint64_t left = stream.count(); left > 0; --left) visit_finding(stream, findings.emplace_back());
   stream.finish();
-  return verdict;
+  return findings;
 }
 
-CaseVerdict agree(Transport& transport, const CaseVerdict& mine) {
+std::vector<Finding> agree(Transport& transport, const std::vector<Finding>& mine) {
   const Gathered& gathered = transport.all_gather(to_bytes(mine), {.what = "gathering verdicts"});
-  CaseVerdict all;
+  std::vector<Finding> all;
   std::vector<std::vector<std::byte>> seen;  // what is found in the plan itself, every process finds
   for (int process = 0; process < transport.processes(); ++process) {
-    CaseVerdict theirs = verdict_from_bytes(gathered.of(process));
-    all.wants_stop = all.wants_stop || theirs.wants_stop;
-    all.budget_used = std::max(all.budget_used, theirs.budget_used);
-    for (Finding& finding : theirs.findings) {
+    for (Finding& finding : findings_from_bytes(gathered.of(process))) {
       Appending bytes;
       visit_finding(bytes, finding);
       seen.push_back(bytes.take());
       const bool is_new = std::ranges::find(seen, seen.back()) == std::prev(seen.end());
-      if (is_new) all.findings.push_back(std::move(finding));
+      if (is_new) all.push_back(std::move(finding));
     }
   }
   return all;
+}
+
+bool agree_on_any(Transport& transport, bool mine) {
+  const std::byte byte{mine};
+  const Gathered& gathered = transport.all_gather({&byte, 1}, {.what = "agreeing on the next turn"});
+  return std::ranges::find(gathered.bytes, std::byte{1}) != gathered.bytes.end();
 }
 
 int agree_on_exit(Transport& transport, int mine) {

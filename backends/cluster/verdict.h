@@ -1,6 +1,6 @@
 // Verdicts: what every process found becomes what all of them know. A process sees the gradients of its own
 // ranks only, so a case holds when no process has a finding; and a search, its shrinks and its end must take
-// the same turn everywhere. One call a case, and one at the end.
+// the same turn everywhere. Next: joint_backend.h.
 #pragma once
 
 #include <span>
@@ -11,24 +11,20 @@
 
 namespace shardcheck {
 
-/// What a process knows at the end of a case.
-struct CaseVerdict {
-  std::vector<Finding> findings;
-  bool wants_stop = false;  ///< its time is over, or somebody interrupted it
-  double budget_used = 0;   ///< largest share of a bound
-};
+/// What any process found in a case: process 0's findings first, then the others' in their order, each once.
+/// The same on all processes. Throws Error(machine_cannot).
+std::vector<Finding> agree(Transport& transport, const std::vector<Finding>& mine);
 
-/// Process 0's findings first, then the others' in their order, each once; stop when anybody wants to; the
-/// largest budget. The same on all processes. Throws Error(machine_cannot).
-CaseVerdict agree(Transport& transport, const CaseVerdict& mine);
+/// True when it is true on any process.
+bool agree_on_any(Transport& transport, bool mine);
 
 /// The exit status that all processes end with: the gravest of theirs, in the order 70 (our own mistake), 3
-/// (the machine cannot), 2 (bad input), 1 (a clause was broken), 4 (gave up), 0.
+/// (the machine cannot), 2 (bad input), 1 (a clause was broken), 130 (interrupted), 4 (gave up), 0.
 int agree_on_exit(Transport& transport, int mine);
 
 /// Findings as bytes and back, for one binary on machines of one kind. Bytes that are no findings are
 /// Error(machine_cannot).
-std::vector<std::byte> to_bytes(const CaseVerdict& verdict);
-CaseVerdict verdict_from_bytes(std::span<const std::byte> bytes);
+std::vector<std::byte> to_bytes(const std::vector<Finding>& findings);
+std::vector<Finding> findings_from_bytes(std::span<const std::byte> bytes);
 
 }  // namespace shardcheck

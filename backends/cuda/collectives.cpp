@@ -29,20 +29,24 @@ void check(const Communicate& communicate, const CollectiveRanges& group) {
   }
 }
 
+bool overlap(const View& a, const View& b) {
+  return a.buffer == b.buffer && a.offset < b.offset + b.numel && b.offset < a.offset + a.numel;
+}
+
 /// True when every output lies apart from its input or just where the collective works in place: then no
-/// element is written before it is read. Buffers of different ranks never overlap.
+/// element is written before it is read. Asked of views, so that all processes say the same of all ranks.
 bool works_in_place(const Communicate& communicate, const CollectiveRanges& group) {
   for (std::size_t i = 0; i < group.ranks.size(); ++i) {
-    const Range &input = group.inputs[i], &output = group.outputs[i];
-    if (!input.overlaps(output)) continue;
+    const View &input = group.from[i], &output = group.to[i];
+    if (!overlap(input, output)) continue;
     const auto position = static_cast<std::int64_t>(i);
     bool in_place = false;
     switch (communicate.collective) {
-      case Collective::all_reduce: in_place = input.data == output.data; break;
+      case Collective::all_reduce: in_place = input.offset == output.offset; break;
       case Collective::reduce_scatter:
-        in_place = input.data + position * output.bytes() == output.data;
+        in_place = input.offset + position * output.numel == output.offset;
         break;
-      case Collective::all_gather: in_place = output.data + position * input.bytes() == input.data; break;
+      case Collective::all_gather: in_place = output.offset + position * input.numel == input.offset; break;
     }
     if (!in_place) return false;
   }
@@ -85,6 +89,8 @@ void CollectiveUnit::run(const Communicate& communicate, Stream stream, const Co
     if (group.inputs[0].numel == 0) continue;
     if (!is_on_one_gpu(group)) {
       run_across(call, group);
+    } else if (!machine_.has(group.gpu())) {
+      continue;
     } else if (size > kRanksPerLaunch || !works_in_place(communicate, group)) {
       run_through_scratch(call, group);
     } else {
@@ -159,9 +165,11 @@ void CollectiveUnit::run_across(const Call& call, const CollectiveRanges& group)
   const Range& larger = call.reduces() ? group.inputs[0] : group.outputs[0];
   std::vector<Share> shares;
   for (const PartialSum& sum : sums) {
+    shares.push_back({.sum = sum, .is_here = machine_.has(sum.gpu)});
+    if (!shares.back().is_here) continue;
     Gpu& gpu = machine_.gpu(sum.gpu);
-    std::byte* const scratch = alone ? nullptr : gpu.scratch(call.stream, larger.bytes());
-    shares.push_back({sum, gpu.begin_op(call.stream), scratch});
+    if (!alone) shares.back().scratch = gpu.scratch(call.stream, larger.bytes());
+    shares.back().stream = gpu.begin_op(call.stream);
   }
   if (alone) {
     run_by_nccl_alone(call, group, shares);
@@ -173,9 +181,12 @@ void CollectiveUnit::run_across(const Call& call, const CollectiveRanges& group)
 }
 
 const std::vector<ncclComm_t>& CollectiveUnit::members_of(std::span<const Share> shares) {
-  std::vector<int> devices;
-  for (const Share& share : shares) devices.push_back(machine_.gpu(share.sum.gpu).device());
-  return machine_.communicators().among(devices);
+  std::vector<Communicators::Member> members;
+  for (const Share& share : shares) {
+    const int gpu = share.sum.gpu;
+    members.push_back({gpu, share.is_here ? machine_.gpu(gpu).device() : Communicators::kElsewhere});
+  }
+  return machine_.communicators().among(members);
 }
 
 /// One rank a GPU: rank i of the communicator is position i of the group.
@@ -185,6 +196,7 @@ void CollectiveUnit::run_by_nccl_alone(const Call& call, const CollectiveRanges&
   const ncclRedOp_t reduction = call.averages() ? ncclAvg : ncclSum;
   machine_.communicators().group(members, [&] {
     for (std::size_t i = 0; i < shares.size(); ++i) {
+      if (!shares[i].is_here) continue;
       const Range &input = group.inputs[i], &output = group.outputs[i];
       const cudaStream_t stream = shares[i].stream;
       switch (call.communicate.collective) {
@@ -212,17 +224,20 @@ void CollectiveUnit::reduce_across(const Call& call, const CollectiveRanges& gro
   const Range& any = group.inputs[0];
   const float factor = call.averages() ? rounded_reciprocal(any.dtype, group.ranks.size()) : 1.0f;
   for (const Share& share : shares) {
+    if (!share.is_here) continue;
     SC_CHECK(cudaSetDevice(machine_.gpu(share.sum.gpu).device()));
     sum_into(share.scratch, {group.inputs, share.sum.positions, call.averages(), factor}, share.stream);
   }
   const auto& members = members_of(shares);
   machine_.communicators().group(members, [&] {
     for (std::size_t i = 0; i < shares.size(); ++i) {
+      if (!shares[i].is_here) continue;
       SC_CHECK(ncclAllReduce(shares[i].scratch, shares[i].scratch, count_of(any.numel), nccl_type(any.dtype),
                              ncclSum, members[i], shares[i].stream));
     }
   });
   for (const Share& share : shares) {
+    if (!share.is_here) continue;
     SC_CHECK(cudaSetDevice(machine_.gpu(share.sum.gpu).device()));
     const Range result{share.scratch, any.dtype, any.numel, share.sum.gpu};
     deal_out(result, {group.outputs, share.sum.positions}, share.stream);
@@ -233,6 +248,7 @@ void CollectiveUnit::reduce_across(const Call& call, const CollectiveRanges& gro
 void CollectiveUnit::gather_across(const CollectiveRanges& group, std::span<const Share> shares) {
   const std::int64_t bytes = group.inputs[0].bytes();
   for (const Share& share : shares) {
+    if (!share.is_here) continue;
     SC_CHECK(cudaSetDevice(machine_.gpu(share.sum.gpu).device()));
     place(share.scratch, {group.inputs, share.sum.positions}, share.stream);
   }
@@ -241,6 +257,7 @@ void CollectiveUnit::gather_across(const CollectiveRanges& group, std::span<cons
     for (std::size_t owner = 0; owner < shares.size(); ++owner) {
       for_each_stretch(shares[owner].sum.positions, [&](std::size_t first, std::size_t count) {
         for (std::size_t i = 0; i < shares.size(); ++i) {
+          if (!shares[i].is_here) continue;
           std::byte* const parts = shares[i].scratch + static_cast<std::int64_t>(first) * bytes;
           SC_CHECK(ncclBroadcast(parts, parts, count * count_of(bytes), ncclUint8, static_cast<int>(owner),
                                  members[i], shares[i].stream));
@@ -249,6 +266,7 @@ void CollectiveUnit::gather_across(const CollectiveRanges& group, std::span<cons
     }
   });
   for (const Share& share : shares) {
+    if (!share.is_here) continue;
     SC_CHECK(cudaSetDevice(machine_.gpu(share.sum.gpu).device()));
     copy_whole(share.scratch, {group.outputs, share.sum.positions}, share.stream);
   }

@@ -16,10 +16,12 @@ namespace shardcheck::gpu {
 /// Operands of a collective, one a rank, in the order of the op's list of ranks.
 struct CollectiveRanges {
   std::span<const Rank> ranks;
-  std::span<const Range> inputs, outputs;
+  std::span<const Range> inputs, outputs;  ///< without an address where another process has the rank
+  std::span<const View> from, to;          ///< the same as the plan says it
 
   CollectiveRanges part(std::size_t first, std::size_t count) const {
-    return {ranks.subspan(first, count), inputs.subspan(first, count), outputs.subspan(first, count)};
+    return {ranks.subspan(first, count), inputs.subspan(first, count), outputs.subspan(first, count),
+            from.subspan(first, count), to.subspan(first, count)};
   }
   DType dtype() const { return inputs[0].dtype; }
   int gpu() const { return inputs[0].gpu; }
@@ -29,7 +31,7 @@ class CollectiveUnit {
  public:
   explicit CollectiveUnit(Machine& machine) : machine_(machine) {}
 
-  /// Enqueues the op on `stream` of the GPUs that its ranks lie on.
+  /// Enqueues the op on `stream` of the GPUs that its ranks lie on, as far as they are of this process.
   void run(const Communicate& communicate, Stream stream, const CollectiveRanges& all, const Fold& fold);
 
  private:
@@ -46,8 +48,9 @@ class CollectiveUnit {
   /// One GPU's share of a group that spans several.
   struct Share {
     PartialSum sum;
-    cudaStream_t stream;
-    std::byte* scratch;
+    bool is_here = false;  ///< of this process; else there is nothing to enqueue
+    cudaStream_t stream = nullptr;
+    std::byte* scratch = nullptr;
   };
 
   void launch_whole_groups(const Call& call, std::span<const CollectiveRanges> groups);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -45,29 +46,89 @@ void Communicators::Watched::succeed() const {
   all_.give_up(what_);
 }
 
-const std::vector<ncclComm_t>& Communicators::among(const std::vector<int>& devices) {
-  const auto found = communicators_.find(devices);
+const std::vector<ncclComm_t>& Communicators::among(std::span<const Member> wanted) {
+  std::vector<int> gpus;
+  for (const Member& member : wanted) gpus.push_back(member.gpu);
+  const auto found = communicators_.find(gpus);
   if (found != communicators_.end()) return found->second;
 
   const std::scoped_lock one_at_a_time(birth_and_death());
-  ncclUniqueId id;
-  SC_CHECK(ncclGetUniqueId(&id));
-  std::vector<ncclComm_t> members(devices.size(), nullptr);
-  const int count = static_cast<int>(devices.size());
+  const ncclUniqueId id = id_for(wanted);
+  if (!world_.is_alone()) {
+    auto& members = communicators_[gpus];  // where give_up() finds it
+    make_across(members, wanted, id);
+    return members;
+  }
+  std::vector<ncclComm_t> members;
+  make_here(members, wanted, id);
+  return communicators_.emplace(gpus, std::move(members)).first->second;
+}
+
+/// Made by the process that has the first GPU, and the same for all.
+ncclUniqueId Communicators::id_for(std::span<const Member> wanted) const {
+  ncclUniqueId id{};
+  const bool is_mine = wanted.front().device != kElsewhere;
+  if (is_mine) SC_CHECK(ncclGetUniqueId(&id));
+  if (world_.is_alone()) return id;
+  const std::vector<std::byte> told =
+      world_.share(is_mine ? std::as_bytes(std::span(&id, 1)) : std::span<const std::byte>{});
+  if (told.size() != sizeof(id)) throw Error(ErrorKind::machine_cannot, "cuda: an NCCL id got lost");
+  std::memcpy(&id, told.data(), sizeof(id));
+  return id;
+}
+
+void Communicators::make_here(std::vector<ncclComm_t>& members, std::span<const Member> wanted,
+                              ncclUniqueId id) {
+  members.assign(wanted.size(), nullptr);
+  const int count = static_cast<int>(wanted.size());
   const Watched watched(*this, members, "the communicator did not come up");
   SC_CHECK(ncclGroupStart());
   for (int i = 0; i < count; ++i) {
-    SC_CHECK(cudaSetDevice(devices[static_cast<std::size_t>(i)]));
+    SC_CHECK(cudaSetDevice(wanted[static_cast<std::size_t>(i)].device));
     SC_CHECK(ncclCommInitRank(&members[static_cast<std::size_t>(i)], count, id, i));
   }
   SC_CHECK(ncclGroupEnd());
   watched.succeed();
-  return communicators_.emplace(devices, std::move(members)).first->second;
+}
+
+void Communicators::make_across(std::vector<ncclComm_t>& members, std::span<const Member> wanted,
+                                ncclUniqueId id) {
+  members.assign(wanted.size(), nullptr);
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  config.blocking = 0;
+  SC_CHECK(ncclGroupStart());
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    if (wanted[i].device == kElsewhere) continue;
+    SC_CHECK(cudaSetDevice(wanted[i].device));
+    SC_CHECK(ncclCommInitRankConfig(&members[i], static_cast<int>(wanted.size()), id, static_cast<int>(i),
+                                    &config));
+  }
+  SC_CHECK(ncclGroupEnd());
+  await_accepted(members, "the communicator did not come up");
+}
+
+void Communicators::await_accepted(const std::vector<ncclComm_t>& members, std::string_view what) {
+  const auto deadline = Clock::now() + timeout_;
+  for (const ncclComm_t member : members) {
+    if (member == nullptr) continue;
+    for (;;) {
+      ncclResult_t state = ncclSuccess;
+      SC_CHECK(ncclCommGetAsyncError(member, &state));
+      if (state == ncclSuccess) break;
+      if (state != ncclInProgress) {
+        const std::string reason = fmt::format("{}: {}", what, ncclGetErrorString(state));
+        give_up(reason);
+      }
+      if (Clock::now() > deadline) give_up(what);
+      std::this_thread::yield();
+    }
+  }
 }
 
 void Communicators::throw_on_asynchronous_error() {
   for (const auto& [devices, members] : communicators_) {
     for (const ncclComm_t member : members) {
+      if (member == nullptr) continue;
       ncclResult_t state = ncclSuccess;
       SC_CHECK(ncclCommGetAsyncError(member, &state));
       if (state != ncclSuccess && state != ncclInProgress) {

@@ -1,6 +1,7 @@
 #include "backends/cuda/cuda_backend.h"
 
 #include <algorithm>
+#include <iterator>
 #include <span>
 
 #include "backends/cpu/casts.h"
@@ -34,6 +35,9 @@ class CudaBackend final : public Backend, public Digesting {
 
   BackendInfo info() const override {
     return {"cuda", machine_.describe(), machine_.is_hopper() ? "hopper" : "unknown", machine_.gpus()};
+  }
+  bool holds(const Plan& plan, Rank rank) const override {
+    return machine_.has(memory_.fold_of(plan).gpu_of(rank));
   }
   const std::vector<std::string>& algorithms() const { return gemm_.algorithms(); }
 
@@ -74,6 +78,7 @@ struct CudaBackend::Run {
     const Fold fold = self.memory_.fold_of(plan);
     std::vector<std::size_t> positions;
     for (int gpu = 0; gpu < fold.gpus; ++gpu) {
+      if (!self.machine_.has(gpu)) continue;
       for (std::size_t i = 0; i < static_cast<std::size_t>(op.ranks); ++i) {
         if (fold.gpu_of(rank(i)) != gpu) continue;
         positions.push_back(i);
@@ -220,12 +225,14 @@ struct CudaBackend::Run {
     });
   }
   void operator()(const Communicate& communicate) const {
+    SC_ASSERT(op.operands >= 2, "an op lacks an operand");
+    const auto from = plan.operand(op, 0), to = plan.operand(op, 1);
     std::vector<gpu::Range> inputs, outputs;
     for (std::size_t i = 0; i < static_cast<std::size_t>(op.ranks); ++i) {
-      inputs.push_back(range(0, i));
-      outputs.push_back(range(1, i));
+      inputs.push_back(self.memory_.at_or_elsewhere(plan, rank(i), from[i]));
+      outputs.push_back(self.memory_.at_or_elsewhere(plan, rank(i), to[i]));
     }
-    self.collectives_.run(communicate, op.stream, {plan.ranks_of(op), inputs, outputs},
+    self.collectives_.run(communicate, op.stream, {plan.ranks_of(op), inputs, outputs, from, to},
                           self.memory_.fold_of(plan));
   }
   void operator()(const Record& record) const {
@@ -354,8 +361,22 @@ std::unique_ptr<Backend> make_cuda_backend(const CudaOptions& options) {
   return std::make_unique<CudaBackend>(options);
 }
 
-std::unique_ptr<Backend> make_cuda_backend(const BackendOptions&) {
-  return make_cuda_backend(cuda_options_from_environment());
+std::unique_ptr<Backend> make_cuda_backend(const BackendOptions& options) {
+  CudaOptions cuda = cuda_options_from_environment();
+  if (options.comm_timeout) cuda.comm_timeout = *options.comm_timeout;
+  return make_cuda_backend(cuda);
+}
+
+std::vector<std::string> visible_gpus() {
+  int present = 0;
+  if (!cuda_missing().empty() || cudaGetDeviceCount(&present) != cudaSuccess) return {};
+  std::vector<std::string> all;
+  for (int device = 0; device < present; ++device) {
+    cudaDeviceProp properties{};
+    SC_CHECK(cudaGetDeviceProperties(&properties, device));
+    all.emplace_back(std::begin(properties.uuid.bytes), std::end(properties.uuid.bytes));
+  }
+  return all;
 }
 
 std::vector<std::string> gemm_algorithms(const Backend& backend) {

@@ -4,6 +4,9 @@
 
 #include <chrono>
 #include <cstdint>
+#include <vector>
+
+#include "backends/cuda/world.h"
 
 namespace shardcheck {
 
@@ -16,6 +19,10 @@ enum class StreamUse : std::uint8_t {
 struct CudaOptions {
   /// GPUs to fold the ranks onto; 0: all that are present.
   int gpus = 0;
+  /// Their device numbers; empty: the first `gpus`.
+  std::vector<int> devices;
+  /// The other processes whose GPUs take part (world.h).
+  World world;
   StreamUse streams = StreamUse::as_planned;
   /// A GEMM with fewer multiply-adds a rank runs on our own kernel, all ranks in one launch, bit for bit what
   /// the tensor cores give; from this many on cuBLASLt runs it, one call a rank. 0: always cuBLASLt where it

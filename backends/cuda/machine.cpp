@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "core/error.h"
 
@@ -89,15 +90,20 @@ std::byte* Gpu::scratch(Stream stream, std::int64_t bytes) {
   return block.data;
 }
 
-Machine::Machine(const CudaOptions& options) : options_(options), communicators_(options.comm_timeout) {
+Machine::Machine(const CudaOptions& options) : options_(options), communicators_(options) {
   int present = 0;
   SC_CHECK(cudaGetDeviceCount(&present));
-  const int wanted = options.gpus == 0 ? present : options.gpus;
-  if (present == 0 || wanted > present) {
-    throw Error(ErrorKind::machine_cannot,
-                fmt::format("cuda: {} GPUs are asked for and {} are present", std::max(wanted, 1), present));
+  std::vector<int> devices = options.devices;
+  if (devices.empty()) {
+    devices.resize(static_cast<std::size_t>(options.gpus == 0 ? present : options.gpus));
+    std::iota(devices.begin(), devices.end(), 0);
   }
-  for (int device = 0; device < wanted; ++device) {
+  const int wanted = devices.empty() ? 1 : *std::max_element(devices.begin(), devices.end()) + 1;
+  if (wanted > present) {
+    throw Error(ErrorKind::machine_cannot,
+                fmt::format("cuda: {} GPUs are asked for and {} are present", wanted, present));
+  }
+  for (const int device : devices) {
     gpus_.push_back(std::make_unique<Gpu>(device, options.streams, communicators_));
   }
 }
@@ -110,8 +116,10 @@ std::string Machine::describe() const {
   const cudaDeviceProp first = properties_of(gpus_.front()->device());
   int driver = 0;
   SC_CHECK(cudaDriverGetVersion(&driver));
-  return fmt::format("{} x {} (compute capability {}.{}), driver for CUDA {}.{}", gpus_.size(), first.name,
-                     first.major, first.minor, driver / 1000, driver % 1000 / 10);
+  const std::string others =
+      options_.world.is_alone() ? "" : fmt::format(", {} with the other processes', by NCCL", gpus());
+  return fmt::format("{} x {} (compute capability {}.{}), driver for CUDA {}.{}{}", gpus_.size(), first.name,
+                     first.major, first.minor, driver / 1000, driver % 1000 / 10, others);
 }
 
 bool Machine::is_hopper() const {

@@ -52,12 +52,15 @@ class Gpu {
 
 class Machine {
  public:
-  /// Error(machine_cannot) when there is no GPU, or fewer than options.gpus.
+  /// Error(machine_cannot) when there is no GPU, or fewer than options.gpus or options.devices ask for.
   explicit Machine(const CudaOptions& options);
 
   const CudaOptions& options() const { return options_; }
-  int gpus() const { return static_cast<int>(gpus_.size()); }
-  Gpu& gpu(int index) { return *gpus_[static_cast<std::size_t>(index)]; }
+  /// That ranks are folded onto: of all processes, numbered as world.h says.
+  int gpus() const { return options_.world.is_alone() ? here() : options_.world.gpus; }
+  /// True for a GPU of this process.
+  bool has(int index) const { return index >= first() && index < first() + here(); }
+  Gpu& gpu(int index) { return *gpus_[static_cast<std::size_t>(index - first())]; }
   Communicators& communicators() { return communicators_; }
   void await();
   /// "2 x NVIDIA H200 (compute capability 9.0), driver CUDA 13.0".
@@ -66,6 +69,9 @@ class Machine {
   bool is_hopper() const;
 
  private:
+  int first() const { return options_.world.first; }
+  int here() const { return static_cast<int>(gpus_.size()); }
+
   CudaOptions options_;
   Communicators communicators_;  // outlives the streams that its work is in
   std::vector<std::unique_ptr<Gpu>> gpus_;

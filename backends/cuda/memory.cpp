@@ -58,7 +58,9 @@ Memory::Slab& Memory::shaped(const Plan& plan, BufferId id) {
   slab.parts.assign(ranks, Part{});
   slab.blocks.resize(static_cast<std::size_t>(machine_.gpus()));
   const Fold fold = fold_of(plan);
-  for (int gpu = 0; gpu < machine_.gpus(); ++gpu) make_room(slab, gpu, slab.pitch * fold.ranks_on(gpu));
+  for (int gpu = 0; gpu < machine_.gpus(); ++gpu) {
+    if (machine_.has(gpu)) make_room(slab, gpu, slab.pitch * fold.ranks_on(gpu));
+  }
   return slab;
 }
 
@@ -73,6 +75,12 @@ bool Memory::allocate_for_write(const Plan& plan, Rank rank, BufferId id) {
   const bool is_new = !part.alive;
   part = {true, executions_};
   return is_new;
+}
+
+Range Memory::at_or_elsewhere(const Plan& plan, Rank rank, View view) {
+  const int gpu = fold_of(plan).gpu_of(rank);
+  if (machine_.has(gpu)) return at(plan, rank, view);
+  return {nullptr, plan.buffer(view.buffer).dtype, view.numel, gpu};
 }
 
 Range Memory::at(const Plan& plan, Rank rank, View view) {

@@ -52,6 +52,9 @@ class Memory {
   /// The place of `view` on `rank`. Asserts that the buffer exists there and that the view lies in it.
   Range at(const Plan& plan, Rank rank, View view);
 
+  /// The same for a rank that may lie on a GPU of another process: then there is no address.
+  Range at_or_elsewhere(const Plan& plan, Rank rank, View view);
+
   /// The slab that `range`, which at() found in buffer `id`, lies in.
   SlabPart slab_of(const Plan& plan, BufferId id, const Range& range) const;
 

@@ -22,6 +22,10 @@ std::unique_ptr<Backend> make_cuda_backend(const CudaOptions&) {
   throw Error(ErrorKind::machine_cannot, "cuda: " + cuda_missing());
 }
 
+std::vector<std::string> visible_gpus() {
+  return {};
+}
+
 CastSweep sweep_fp32_casts(DType, std::int8_t) {
   throw Error(ErrorKind::machine_cannot, "cuda: " + cuda_missing());
 }

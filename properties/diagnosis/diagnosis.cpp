@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/joint.h"
 #include "properties/diagnosis/contents.h"
 #include "properties/diagnosis/first_wrong.h"
 #include "properties/diagnosis/lookalikes.h"
@@ -131,14 +132,14 @@ bool is_readable(const Finding& finding, const Scenario& scenario) {
 void complete(Finding& finding, const Scenario& scenario, Backend& backend) {
   if (!is_readable(finding, scenario)) return;
   move_to_telling_element(finding, scenario);
-  complete(finding, Core(scenario, finding, backend));
+  complete(finding, Core(scenario, finding, whole_of(backend)));
 }
 
 Diagnosis diagnose(const Scenario& scenario, const Finding& finding, Backend& backend) {
   Diagnosis diagnosis{.finding = finding};
   if (is_readable(finding, scenario)) {
     move_to_telling_element(diagnosis.finding, scenario);
-    Core core(scenario, diagnosis.finding, backend);
+    Core core(scenario, diagnosis.finding, whole_of(backend));
     complete(diagnosis.finding, core);
     diagnosis.last_right = core.wrong.last_right;
     diagnosis.first_wrong = core.wrong.first_wrong;
@@ -154,7 +155,7 @@ Diagnosis diagnose(const Scenario& scenario, const Finding& finding, Backend& ba
         fmt::format("no counterfactuals: a run writes {:.0f} elements, and they run only up to {:.0f}",
                     writes_of(scenario), kMostWrites));
   } else {
-    diagnosis.counterfactuals = counterfactuals(scenario, finding, poison_of(finding), backend);
+    diagnosis.counterfactuals = counterfactuals(scenario, finding, poison_of(finding), whole_of(backend));
     if (diagnosis.counterfactuals.empty()) {
       diagnosis.notes.push_back(fmt::format(
           "no counterfactuals: one run of this scenario does not show {} (it takes two, or it is mended)",

@@ -26,7 +26,8 @@ struct Diagnosis {
   std::vector<std::string> notes;  ///< what was left out, and why
 };
 
-/// Everything that can be said. `finding` is one that the scenario showed on the backend.
+/// Everything that can be said. `finding` is one that the scenario showed on the backend; where several
+/// processes hold the ranks, all of them make this call.
 Diagnosis diagnose(const Scenario& scenario, const Finding& finding, Backend& backend);
 
 /// What every failure report needs: the first wrong op, the history and the provenance. A finding that names

@@ -13,7 +13,8 @@ namespace shardcheck {
 /// One Matmul on rank 0; its operands are A, B, the scales of both, D.
 Plan plan_of(const GemmCase& c);
 
-/// D as the backend leaves it, column-major. Throws what the backend throws.
+/// D as the backend leaves it, column-major; nothing where another process holds the rank. Throws what the
+/// backend throws.
 std::vector<std::byte> execute_gemm(Backend& backend, const GemmCase& c, const GemmInputs& inputs);
 
 }  // namespace shardcheck

@@ -32,6 +32,8 @@ namespace {
 
 /// Over all properties. Under a minute on two cores.
 constexpr std::int64_t kDefaultCases = 120'000;
+/// The same where every collective of a case and its verdict take round trips.
+constexpr std::int64_t kDefaultCasesTogether = 4'000;
 /// More than any run reaches: --time ends it.
 constexpr std::int64_t kEndless = std::int64_t{1} << 40;
 constexpr std::int64_t kMostThreads = 1024;
@@ -57,7 +59,9 @@ bool parse(CheckOptions& check, const Arguments& arguments, Session& session) {
   add_flags(options, check.backend);
   options.seed(check.seed);
   options.flag(check.cases, {1, kEndless},
-               {"cases", "N", fmt::format("cases over all properties [{}, or until --time]", kDefaultCases)});
+               {"cases", "N",
+                fmt::format("cases over all properties [{}, in several processes {}, or until --time]",
+                            kDefaultCases, kDefaultCasesTogether)});
   options.flag(check.seconds, {"time", "SECONDS", "stop after this time, whatever the number of cases"});
   options.flag(check.scenario, {"scenario", "FILE",
                                 "one case instead of random ones: a JSON file, or an example by name "
@@ -76,9 +80,20 @@ bool parse(CheckOptions& check, const Arguments& arguments, Session& session) {
     throw bad_input("--exhaustive", "does not go with --scenario, which is one scenario");
   if (check.json.is_standard_output() && check.junit.is_standard_output())
     throw bad_input("--junit -", "--json writes to standard output already; give one of them a file");
-  require_writable(check.json, "--json");
-  require_writable(check.junit, "--junit");
+  if (session.processes.is_first()) {
+    require_writable(check.json, "--json");
+    require_writable(check.junit, "--junit");
+  }
   return true;
+}
+
+/// The processes of the launch come together, and what is random is what process 0 drew.
+void begin_together(CheckOptions& check, Session& session) {
+  meet(session, check.backend);
+  if (!session.processes.are_several()) return;
+  check.threads = 1;
+  if (check.cases == 0 && !check.seconds) check.cases = kDefaultCasesTogether;
+  check.seed = std::stoull(session.processes.of_first(std::to_string(check.seed)));
 }
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
@@ -98,18 +113,24 @@ std::vector<const Property*> selection_of(const CheckOptions& options,
   return selected_properties(options.properties);
 }
 
+/// What is run.
+struct Selection {
+  std::optional<Counterexample> given;
+  std::vector<const Property*> properties;
+};
+
 /// One run of the verb.
 class Check {
  public:
-  Check(const CheckOptions& options, Session& session)
+  Check(const CheckOptions& options, const Selection& selection, Session& session)
       : options_(options),
         session_(session),
         out_(text_stream(session, options.json.is_standard_output() ? options.json : options.junit)),
         terminal_(terminal_of(out_)),
-        given_(given_in(options)),
-        selected_(selection_of(options, given_)),
+        given_(selection.given),
+        selected_(selection.properties),
         widths_(widths_of(selected_)),
-        make_backend_(factory_of(options.backend)),
+        make_backend_(factory_of(options.backend, session.processes)),
         progress_(session.err) {
     result_.backend = options.backend;
     result_.seed = options.seed;
@@ -119,27 +140,30 @@ class Check {
   ExitStatus run() {
     if (result_.is_search) run_kept();
     for (std::size_t i = 0; i < selected_.size(); ++i) {
-      if (interrupt_flag()) {
+      if (is_interrupted()) {
         result_.skipped.emplace_back(selected_[i]->id);
       } else {
         run_property(i);
       }
     }
-    result_.is_interrupted = interrupt_flag();
+    result_.is_interrupted = is_interrupted();
     result_.seconds = seconds_since(start_);
     out_ << verdict_line(terminal_, result_) << std::flush;
-    write(options_.json, session_, options_.json.is_wanted() ? json_report(result_) : "");
-    write(options_.junit, session_, options_.junit.is_wanted() ? junit_report(result_) : "");
+    if (session_.processes.is_first()) {
+      write(options_.json, session_, options_.json.is_wanted() ? json_report(result_) : "");
+      write(options_.junit, session_, options_.junit.is_wanted() ? junit_report(result_) : "");
+    }
     if (!is_folder_writable_) return ExitStatus::machine_cannot;
     return exit_of(result_);
   }
 
  private:
+  bool is_interrupted() { return session_.processes.anywhere(interrupt_flag()); }
+
   void run_kept() {
-    const auto kept = folder_.list();
     std::int64_t elsewhere = 0;
-    for (const KeptFailure& each : kept) {
-      if (interrupt_flag()) return;
+    for (const KeptFailure& each : kept_by_first(folder_, session_.processes)) {
+      if (is_interrupted()) return;
       if (!each.name.backend.empty() && each.name.backend != label_of(options_.backend)) {
         ++elsewhere;
       } else {
@@ -154,10 +178,11 @@ class Check {
   void run_kept(const KeptFailure& kept) {
     KeptResult outcome{.file = kept.file.string()};
     try {
-      const Counterexample failing = case_in(outcome.file);
+      const std::optional<Counterexample> failing = kept_case(kept.file);
+      if (!failing) return;  // it stays where it is, for its owner to look at
       std::vector<std::string> names;
       if (!kept.name.property.empty()) names.push_back(kept.name.property);
-      outcome.findings = findings_of(properties_for(failing, names), failing, *make_backend_());
+      outcome.findings = findings_of(properties_for(*failing, names), *failing, *make_backend_());
       const std::string reproduce = reproduce_text(outcome.file, options_.backend);
       for (Finding& finding : outcome.findings) finding.reproduce = reproduce;
       if (!outcome.findings.empty()) {
@@ -165,23 +190,41 @@ class Check {
                             paint(terminal_, Tone::bad, "still BROKEN"))
              << findings_text(terminal_, outcome.findings)
              << labelled_command(terminal_, "reproduce", reproduce);
-      } else {
+      } else if (session_.processes.is_first()) {
         outcome.moved_to = folder_.set_aside(kept.file).string();
         out_ << fmt::format("kept failure {}: {}, moved to {}\n", outcome.file,
                             paint(terminal_, Tone::good, "mended"), outcome.moved_to);
       }
     } catch (const Error& error) {
+      if (session_.processes.transport() != nullptr) throw;
       complain(error);
-      if (error.kind() == ErrorKind::bad_input) return;  // it stays where it is, for its owner to look at
+      if (error.kind() == ErrorKind::bad_input) return;
     }
     out_ << std::flush;
     result_.kept.push_back(std::move(outcome));
   }
 
-  RunOptions run_options(std::size_t index) const {
+  /// The case in a file of process 0; nothing, and a complaint, where there is none.
+  std::optional<Counterexample> kept_case(const std::filesystem::path& file) {
+    std::string json;
+    if (session_.processes.is_first()) {
+      try {
+        json = to_json(case_in(file.string()));
+      } catch (const Error& error) {
+        complain(error);
+      }
+    }
+    json = session_.processes.of_first(json);
+    if (json.empty()) return std::nullopt;
+    return counterexample_from_json(json, file.string());
+  }
+
+  RunOptions run_options(std::size_t index) {
     RunOptions run{.seed = options_.seed, .threads = static_cast<std::int32_t>(options_.threads)};
     run.make_backend = make_backend_;
     run.stop = &interrupt_flag();
+    if (session_.processes.are_several())
+      run.anywhere = [this](bool here) { return session_.processes.anywhere(here); };
     const std::int64_t endless_or_default = options_.seconds ? kEndless : kDefaultCases;
     const std::int64_t cases = options_.cases > 0 ? options_.cases : endless_or_default;
     // Cut at the sums of shares, so that the cases of all properties add up.
@@ -293,6 +336,7 @@ class Check {
   }
 
   void save(PropertyResult& outcome, const FailureName& name) {
+    if (!session_.processes.is_first()) return;
     const auto kind = given_ ? FailureFolder::Kind::given : FailureFolder::Kind::searched;
     try {
       outcome.file = folder_.save(name, outcome.report.failure->shrunk, kind).string();
@@ -329,7 +373,10 @@ class Check {
 ExitStatus check_verb(Session& session, const Arguments& arguments) {
   CheckOptions options;
   if (!parse(options, arguments, session)) return ExitStatus::held;
-  return Check(options, session).run();
+  Selection selection{.given = given_in(options), .properties = {}};
+  selection.properties = selection_of(options, selection.given);
+  begin_together(options, session);  // after what every process can get wrong alike
+  return Check(options, selection, session).run();
 }
 
 }  // namespace shardcheck

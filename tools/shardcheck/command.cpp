@@ -1,15 +1,17 @@
 #include "tools/shardcheck/command.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
 #include <new>
 #include <ostream>
+#include <streambuf>
 #include <string_view>
 
 #include "core/error.h"
 #include "tools/shardcheck/nearest.h"
+#include "tools/shardcheck/processes.h"
 #include "tools/shardcheck/verbs.h"
 
 namespace shardcheck {
@@ -19,19 +21,21 @@ struct Verb {
   std::string_view name;
   std::string_view summary;
   ExitStatus (*run)(Session& session, const Arguments& arguments);
+  bool is_joint = false;  ///< several processes run it together; of the others process 0 runs it alone
 };
 
 constexpr Verb kVerbs[] = {
-    {"check", "run the properties on random training steps", check_verb},
-    {"replay", "run one scenario again and print what it breaks", replay_verb},
+    {"check", "run the properties on random training steps", check_verb, true},
+    {"replay", "run one scenario again and print what it breaks", replay_verb, true},
     {"explain", "why a scenario fails: first wrong op, history of the bytes, what would mend it",
-     explain_verb},
-    {"zoo", "switch on every known bug: which property catches it, on which smallest scenario", zoo_verb},
+     explain_verb, true},
+    {"zoo", "switch on every known bug: which property catches it, on which smallest scenario", zoo_verb,
+     true},
     {"redesigns", "in which cells every proposed write protocol is sound, by running them", redesigns_verb},
     {"conform", "recompute recorded data and name every disagreement", conform_verb},
-    {"layout", "which rank holds which rows of which tensor, what is padding and why", layout_verb},
     {"record", "write down results of this machine, for conform", record_verb},
     {"fingerprint", "what this machine's arithmetic is, as far as it can be observed", fingerprint_verb},
+    {"layout", "which rank holds which rows of which tensor, what is padding and why", layout_verb},
     {"list", "properties, clauses, backends, faults, scenarios, protocols", list_verb},
     {"doctor", "what this machine offers, and why a backend is missing", doctor_verb},
 };
@@ -42,13 +46,19 @@ constexpr std::string_view kExitStatuses =
     "cannot; 4 gave up (required coverage not reached); 70 our own mistake; 130 interrupted, nothing "
     "broken.\n";
 
+constexpr std::string_view kSeveralProcesses =
+    "Under mpirun, or where a launcher set RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, all processes run\n"
+    "check, replay, explain and zoo together, each with a part of the ranks, and process 0 prints. The "
+    "other\n"
+    "verbs run in process 0 alone.\n";
+
 std::string help() {
   std::string text =
       "shardcheck: executable contracts for sharded, FP8 training state\n\nUsage: shardcheck VERB ...\n\n";
   for (const Verb& verb : kVerbs) text += fmt::format("  {:<12}{}\n", verb.name, verb.summary);
-  text +=
-      fmt::format("\n`shardcheck VERB --help` lists the flags of a verb. Begin with `shardcheck check`.\n{}",
-                  kExitStatuses);
+  text += fmt::format(
+      "\n`shardcheck VERB --help` lists the flags of a verb. Begin with `shardcheck check`.\n{}\n{}",
+      kSeveralProcesses, kExitStatuses);
   return text;
 }
 
@@ -79,7 +89,12 @@ ExitStatus dispatch(Session& session, Arguments arguments) {
     session.out << "shardcheck " SHARDCHECK_VERSION "\n";
     return ExitStatus::held;
   }
-  return verb_named(name).run(session, arguments);
+  const Verb& verb = verb_named(name);
+  if (verb.is_joint) return verb.run(session, arguments);
+  if (!session.processes.is_first()) return ExitStatus::held;
+  Processes one;
+  Session alone{session.out, session.err, one};
+  return verb.run(alone, arguments);
 }
 
 /// A full disk behind a redirection must not look like a verdict.
@@ -90,23 +105,55 @@ ExitStatus flushed(Session& session, ExitStatus status) {
   return ExitStatus::machine_cannot;
 }
 
+/// Takes what is written and shows it to nobody.
+class Silence final : public std::streambuf {
+ protected:
+  int overflow(int character) override { return traits_type::not_eof(character); }
+};
+
+/// What went wrong is said by process 0; by another one where process 0 may never hear of it.
+ExitStatus ended(Session& session, const Error& error, std::ostream& err) {
+  session.err.flush();
+  const bool is_told = session.processes.fail(error);
+  if (session.processes.is_first()) {
+    err << fmt::format("shardcheck: {}\n", error.what());
+  } else if (!is_told) {
+    err << fmt::format("shardcheck: on process {}: {}\n", session.processes.index(), error.what());
+  }
+  return static_cast<ExitStatus>(error.kind());
+}
+
+ExitStatus run(Session& session, Arguments arguments, std::ostream& err) {
+  try {
+    const ExitStatus mine = flushed(session, dispatch(session, std::move(arguments)));
+    return session.processes.end(mine);
+  } catch (const Error& error) {
+    return ended(session, error, err);
+  } catch (const std::bad_alloc&) {
+    return ended(
+        session,
+        Error(ErrorKind::machine_cannot, "out of memory; a smaller scenario or fewer --threads needs less"),
+        err);
+  } catch (const std::exception& error) {
+    ended(session, Error(ErrorKind::machine_cannot, fmt::format("a mistake of ours: {}", error.what())), err);
+    return ExitStatus::mistake;
+  }
+}
+
 }  // namespace
 
 int run_command(std::vector<std::string> arguments, std::ostream& out, std::ostream& err) {
-  Session session{out, err};
-  ExitStatus status = ExitStatus::mistake;
   try {
-    status = dispatch(session, std::move(arguments));
+    Processes processes(launch_of_environment(), fmt::format("shardcheck {}", fmt::join(arguments, " ")));
+    Silence silence;
+    std::ostream nowhere(&silence);
+    const bool is_first = processes.is_first();
+    Session session{is_first ? out : nowhere, is_first ? err : nowhere, processes};
+    return static_cast<int>(run(session, std::move(arguments), err));
   } catch (const Error& error) {
     err << "shardcheck: " << error.what() << "\n";
-    status = static_cast<ExitStatus>(error.kind());
-  } catch (const std::bad_alloc&) {
-    err << "shardcheck: out of memory; a smaller scenario or fewer --threads needs less\n";
-    status = ExitStatus::machine_cannot;
-  } catch (const std::exception& error) {
-    err << "shardcheck: a mistake of ours: " << error.what() << "\n";
+    return static_cast<int>(error.kind());
   }
-  return static_cast<int>(flushed(session, status));
 }
 
 }  // namespace shardcheck

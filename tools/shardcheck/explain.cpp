@@ -74,7 +74,8 @@ ExitStatus explain_verb(Session& session, const Arguments& arguments) {
   if (!options.parse(arguments, session)) return ExitStatus::held;
 
   const Counterexample given = case_in(file);
-  const auto backend = factory_of(choice)();
+  meet(session, choice);
+  const auto backend = factory_of(choice, session.processes)();
   const auto properties = properties_for(given, names);
   const auto findings = findings_of(properties, given, *backend);
   const Terminal terminal = terminal_of(session.out);

@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <cctype>
+#include <sstream>
 
 #include "core/contract/clauses.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "properties/property.h"
+#include "tools/shardcheck/processes.h"
 
 namespace shardcheck {
 namespace {
@@ -91,6 +93,17 @@ fs::path FailureFolder::set_aside(const fs::path& file) const {
   fs::rename(file, target, error);
   if (error) throw cannot(file, "move to " + target.string(), error);
   return target;
+}
+
+std::vector<KeptFailure> kept_by_first(const FailureFolder& folder, Processes& processes) {
+  std::string names;
+  if (processes.is_first()) {
+    for (const KeptFailure& kept : folder.list()) names += kept.file.string() + '\n';
+  }
+  std::vector<KeptFailure> all;
+  std::istringstream lines(processes.of_first(names));
+  for (std::string file; std::getline(lines, file);) all.push_back({file, name_in(file)});
+  return all;
 }
 
 }  // namespace shardcheck

@@ -29,6 +29,8 @@ struct KeptFailure {
   FailureName name;  ///< all empty when the file's name says nothing
 };
 
+class Processes;
+
 class FailureFolder {
  public:
   explicit FailureFolder(std::filesystem::path folder) : folder_(std::move(folder)) {}
@@ -50,5 +52,8 @@ class FailureFolder {
  private:
   std::filesystem::path folder_;
 };
+
+/// What process 0 finds in the folder, on all processes of the launch.
+std::vector<KeptFailure> kept_by_first(const FailureFolder& folder, Processes& processes);
 
 }  // namespace shardcheck

@@ -155,7 +155,7 @@ ExitStatus redesigns_verb(Session& session, const Arguments& arguments) {
       "run. Exit status 0: that a design is wrong somewhere is an answer, not a failure.");
   if (!options.parse(arguments, session)) return ExitStatus::held;
   require_writable(json, "--json");
-  const auto reports = redesigns(*factory_of(choice)());
+  const auto reports = redesigns(*factory_of(choice, session.processes)());
   std::ostream& out = text_stream(session, json);
   const Terminal terminal = terminal_of(out);
   out << overview(terminal, reports);

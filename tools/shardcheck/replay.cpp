@@ -29,7 +29,8 @@ ExitStatus replay_verb(Session& session, const Arguments& arguments) {
   if (!options.parse(arguments, session)) return ExitStatus::held;
 
   const Counterexample given = case_in(file);
-  const auto backend = factory_of(choice)();
+  meet(session, choice);
+  const auto backend = factory_of(choice, session.processes)();
   const auto properties = properties_for(given, names);
   auto findings = findings_of(properties, given, *backend);
   if (!findings.empty() && given.kind == nullptr) complete(findings.front(), given.scenario, *backend);

@@ -16,9 +16,12 @@ enum class ExitStatus : int {
   interrupted = 130,   ///< Ctrl-C before anything broken was found
 };
 
+class Processes;
+
 struct Session {
-  std::ostream& out;  ///< findings, tables, JSON
-  std::ostream& err;  ///< progress, and sentences about what went wrong
+  std::ostream& out;     ///< findings, tables, JSON
+  std::ostream& err;     ///< progress, and sentences about what went wrong
+  Processes& processes;  ///< of the launch; process 0 alone has streams that anybody reads
 };
 
 }  // namespace shardcheck

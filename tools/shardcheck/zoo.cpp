@@ -92,7 +92,7 @@ bool parse(ZooOptions& zoo_options, const Arguments& arguments, Session& session
   options.flag(zoo_options.json.path, {"json", "FILE", "write the result as JSON; - is standard output"});
   options.note("Exit status 1 when a fault escaped.");
   if (!options.parse(arguments, session)) return false;
-  require_writable(zoo_options.json, "--json");
+  if (session.processes.is_first()) require_writable(zoo_options.json, "--json");
   return true;
 }
 
@@ -120,7 +120,7 @@ Hunt hunt_layout(const Bug& bug, const RunOptions& preset) {
             "nobody judges the law of a fault");
   const laws::LayoutCase c({.asked = bug.of_layouts->model(), .fault = std::string(bug.of_layouts->id)});
   result.smallest = {.kind = property->kind, .json = c.json()};
-  result.findings = property->judge(*preset.make_backend(), c).findings;
+  result.findings = judge(*property, *preset.make_backend(), c).findings;
   std::erase_if(result.findings, [&](const Finding& finding) { return finding.clause != bug.clause; });
   if (!result.findings.empty()) result.caught_by = property;
   return result;
@@ -241,9 +241,17 @@ ExitStatus zoo_verb(Session& session, const Arguments& arguments) {
   ZooOptions options;
   if (!parse(options, arguments, session)) return ExitStatus::held;
   const auto faults = selected_bugs(options.faults);
+  meet(session, options.backend);
+  Processes& processes = session.processes;
+  if (processes.are_several()) {
+    options.threads = 1;
+    options.seed = std::stoull(processes.of_first(std::to_string(options.seed)));
+  }
   RunOptions run{.seed = options.seed, .threads = static_cast<std::int32_t>(options.threads)};
-  run.make_backend = factory_of(options.backend);
+  run.make_backend = factory_of(options.backend, processes);
   run.stop = &interrupt_flag();
+  if (processes.are_several()) run.anywhere = [&](bool here) { return processes.anywhere(here); };
+  const auto is_interrupted = [&] { return processes.anywhere(interrupt_flag()); };
   const auto start = std::chrono::steady_clock::now();
   std::ostream& out = text_stream(session, options.json);
   const Terminal terminal = terminal_of(out);
@@ -252,7 +260,7 @@ ExitStatus zoo_verb(Session& session, const Arguments& arguments) {
   {
     Progress progress(session.err);
     for (const Bug& bug : faults) {
-      if (interrupt_flag()) break;
+      if (is_interrupted()) break;
       const auto share = static_cast<double>(hunts.size()) / static_cast<double>(faults.size());
       run.progress = [&](std::int64_t done) {
         progress.show(
@@ -262,8 +270,9 @@ ExitStatus zoo_verb(Session& session, const Arguments& arguments) {
       run.progress(0);
       Hunt found = hunt(bug, options, run);
       // What an interrupt cut short has not escaped.
-      if (interrupt_flag() && found.caught_by == nullptr) break;
-      if (!options.save.empty() && found.caught_by != nullptr) files.push_back(save(found, options.save));
+      if (found.caught_by == nullptr && is_interrupted()) break;
+      if (!options.save.empty() && found.caught_by != nullptr && processes.is_first())
+        files.push_back(save(found, options.save));
       hunts.push_back(std::move(found));
     }
   }
@@ -271,6 +280,7 @@ ExitStatus zoo_verb(Session& session, const Arguments& arguments) {
   const auto caught =
       std::ranges::count_if(hunts, [](const Hunt& hunt) { return hunt.caught_by != nullptr; });
   const bool has_escaped = caught < std::ssize(hunts);
+  const bool was_interrupted = is_interrupted();
   out << table_of(hunts, terminal);
   if (faults.size() == 1 && !hunts.empty()) {
     Hunt& only = hunts.front();
@@ -285,10 +295,11 @@ ExitStatus zoo_verb(Session& session, const Arguments& arguments) {
       "\n{}: {} of {} caught, median {}, {}{}\n",
       paint(terminal, has_escaped ? Tone::bad : Tone::good, has_escaped ? "ESCAPED" : "caught"), caught,
       counted(std::ssize(faults), "fault"), counted(median_cases(hunts), "case"), seconds_text(seconds),
-      interrupt_flag() ? ", interrupted" : "");
-  if (options.json.is_wanted()) write(options.json, session, json_of(hunts, options, seconds));
+      was_interrupted ? ", interrupted" : "");
+  if (options.json.is_wanted() && processes.is_first())
+    write(options.json, session, json_of(hunts, options, seconds));
   if (has_escaped) return ExitStatus::broken;
-  return interrupt_flag() ? ExitStatus::interrupted : ExitStatus::held;
+  return was_interrupted ? ExitStatus::interrupted : ExitStatus::held;
 }
 
 }  // namespace shardcheck

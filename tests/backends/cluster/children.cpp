@@ -12,7 +12,6 @@
 #include <cstdlib>
 #include <exception>
 
-#include "backends/cluster/socket.h"
 #include "core/assert.h"
 #include "core/error.h"
 
@@ -59,7 +58,7 @@ void Children::start(const std::function<int()>& body) {
     ::_exit(status);
   }
   ::close(ends[1]);
-  children_.push_back({id, ends[0]});
+  children_.push_back({.id = id, .output = ends[0], .printed = {}});
 }
 
 void Children::start(const Program& program) {
@@ -79,23 +78,35 @@ void Children::signal(std::size_t index, int number) const {
   if (children_[index].id > 0) ::kill(children_[index].id, number);
 }
 
+bool Children::read_more(Child& child, const cluster::Deadline& deadline) {
+  std::array<char, 4096> text{};
+  pollfd ready{child.output, POLLIN, 0};
+  if (!cluster::wait_for({&ready, 1}, deadline)) return false;
+  const ssize_t got = ::read(child.output, text.data(), text.size());
+  if (got <= 0) return false;
+  child.printed.append(text.data(), static_cast<std::size_t>(got));
+  return true;
+}
+
+bool Children::wait_for_text(std::size_t index, const std::string& text, std::chrono::milliseconds at_most) {
+  Child& child = children_[index];
+  const cluster::Deadline deadline(at_most);
+  while (child.printed.find(text) == std::string::npos) {
+    if (!read_more(child, deadline)) return false;
+  }
+  return true;
+}
+
 Ended Children::wait(std::size_t index, std::chrono::milliseconds at_most) {
   Child& child = children_[index];
   Ended ended;
   if (child.id < 0) return ended;
   const cluster::Deadline deadline(at_most);
-  std::array<char, 4096> text{};
-  while (!ended.was_late) {  // the pipe ends with the child
-    pollfd ready{child.output, POLLIN, 0};
-    if (!cluster::wait_for({&ready, 1}, deadline)) {
-      ended.was_late = true;
-      signal(index, SIGKILL);
-      break;
-    }
-    const ssize_t got = ::read(child.output, text.data(), text.size());
-    if (got <= 0) break;
-    ended.output.append(text.data(), static_cast<std::size_t>(got));
+  while (read_more(child, deadline)) {  // the pipe ends with the child
   }
+  ended.was_late = deadline.is_over();
+  if (ended.was_late) signal(index, SIGKILL);
+  ended.output = std::move(child.printed);
   int status = 0;
   ::waitpid(child.id, &status, 0);
   ::close(child.output);

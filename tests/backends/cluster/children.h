@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "backends/cluster/launch.h"
+#include "backends/cluster/socket.h"
 #include "backends/cluster/transport.h"
 
 namespace shardcheck::test {
@@ -40,6 +41,9 @@ class Children {
 
   /// Sends the signal to child `index`.
   void signal(std::size_t index, int number) const;
+  /// Waits until child `index` has printed that text; false when it ended without it, or was late.
+  bool wait_for_text(std::size_t index, const std::string& text,
+                     std::chrono::milliseconds at_most = std::chrono::seconds(60));
   /// Waits for child `index`, at most this long.
   Ended wait(std::size_t index, std::chrono::milliseconds at_most = std::chrono::seconds(60));
   std::vector<Ended> wait_for_all();
@@ -48,7 +52,10 @@ class Children {
   struct Child {
     pid_t id = -1;
     int output = -1;
+    std::string printed;  ///< as far as it was read
   };
+  /// Reads what it prints next. False when it has ended, or when the deadline came first.
+  static bool read_more(Child& child, const cluster::Deadline& deadline);
   std::vector<Child> children_;
 };
 

@@ -129,11 +129,11 @@ int run(const Wishes& wishes, Transport& transport) {
   for (const int seed : wishes.seeds) {
     backend.begin(seed);
     const Evidence evidence = examine(backend, scenario_of(seed), Poison::quiet_nan);
-    const CaseVerdict all = agree(transport, {.findings = evidence.findings});
-    if (!all.findings.empty()) status = 1;
+    const std::vector<Finding> all = agree(transport, evidence.findings);
+    if (!all.empty()) status = 1;
     if (wishes.die == transport.process()) std::raise(SIGKILL);
     if (transport.process() > 0) continue;
-    for (const Finding& finding : all.findings) {
+    for (const Finding& finding : all) {
       backend.lines += fmt::format("seed {} finding {}\n", seed, to_json(finding));
     }
   }

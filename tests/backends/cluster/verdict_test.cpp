@@ -30,43 +30,42 @@ Finding finding_of(const std::string& clause, std::int32_t rank) {
 }
 
 TEST(Verdict, SurvivesTheWayThroughBytes) {
-  const CaseVerdict verdict{{finding_of("W4", 3), Finding{}}, true, 0.25};
-  const CaseVerdict back = verdict_from_bytes(to_bytes(verdict));
-  ASSERT_EQ(back.findings.size(), 2u);
-  EXPECT_EQ(to_json(back.findings[0]), to_json(verdict.findings[0]));
-  EXPECT_EQ(to_json(back.findings[1]), to_json(verdict.findings[1]));
-  EXPECT_EQ(back.findings[0].provenance, verdict.findings[0].provenance);
-  EXPECT_TRUE(back.wants_stop);
-  EXPECT_EQ(back.budget_used, 0.25);
+  const std::vector<Finding> findings{finding_of("W4", 3), Finding{}};
+  const std::vector<Finding> back = findings_from_bytes(to_bytes(findings));
+  ASSERT_EQ(back.size(), 2u);
+  EXPECT_EQ(to_json(back[0]), to_json(findings[0]));
+  EXPECT_EQ(to_json(back[1]), to_json(findings[1]));
+  EXPECT_EQ(back[0].provenance, findings[0].provenance);
 }
 
 TEST(Verdict, BytesThatAreNoneAreRefused) {
-  const auto bytes = to_bytes({{finding_of("W4", 3)}, false, 0});
+  const auto bytes = to_bytes({finding_of("W4", 3)});
   for (std::size_t size = 0; size < bytes.size(); ++size) {
-    EXPECT_THROW(verdict_from_bytes(std::span(bytes).first(size)), Error) << size;
+    EXPECT_THROW(findings_from_bytes(std::span(bytes).first(size)), Error) << size;
   }
   auto longer = bytes;
   longer.push_back(std::byte{0});
-  EXPECT_THROW(verdict_from_bytes(longer), Error);
+  EXPECT_THROW(findings_from_bytes(longer), Error);
   auto counts = bytes;
-  std::fill_n(counts.begin() + 9, 8, std::byte{0xFF});  // the number of findings
-  EXPECT_THROW(verdict_from_bytes(counts), Error);
+  std::fill_n(counts.begin(), 8, std::byte{0xFF});  // the number of findings
+  EXPECT_THROW(findings_from_bytes(counts), Error);
 }
 
 TEST(Verdict, AllProcessesAgree) {
   Children children;
   test::start_conversation(children, 3, {.comm_timeout = 20s}, [](Transport& transport) {
     const int process = transport.process();
-    CaseVerdict mine{{finding_of("W1", -1)}, process == 2, 0.1 * process};
-    if (process > 0) mine.findings.push_back(finding_of("W2", process));
-    const CaseVerdict all = agree(transport, mine);
+    std::vector<Finding> mine{finding_of("W1", -1)};
+    if (process > 0) mine.push_back(finding_of("W2", process));
     std::string text;
-    for (const Finding& finding : all.findings) text += finding.clause + std::to_string(finding.rank) + " ";
+    for (const Finding& finding : agree(transport, mine)) {
+      text += finding.clause + std::to_string(finding.rank) + " ";
+    }
     require(text == "W1-1 W21 W22 ", "each finding once, in the order of the processes: " + text);
-    require(all.wants_stop && all.budget_used == 0.2, "one wants to stop, and the largest budget");
-    require(!agree(transport, {}).wants_stop, "nobody wants to stop");
-    const int statuses[][4] = {{0, 0, 0, 0}, {0, 4, 1, 1},   {1, 4, 0, 1},
-                               {3, 1, 2, 3}, {0, 3, 70, 70}, {2, 1, 0, 2}};
+    require(agree_on_any(transport, process == 2), "one says so");
+    require(!agree_on_any(transport, false), "nobody says so");
+    const int statuses[][4] = {{0, 0, 0, 0},   {0, 4, 1, 1}, {1, 4, 0, 1},     {3, 1, 2, 3},
+                               {0, 3, 70, 70}, {2, 1, 0, 2}, {130, 1, 130, 1}, {130, 130, 4, 130}};
     for (const auto& row : statuses) {
       require(agree_on_exit(transport, row[process]) == row[3], "the gravest status");
     }

@@ -2,6 +2,7 @@
 #include "tools/shardcheck/options.h"
 
 #include "core/error.h"
+#include "tools/shardcheck/processes.h"
 #include "tests/tools/shardcheck/command_run.h"
 
 namespace shardcheck {
@@ -25,7 +26,8 @@ std::string parse(Targets& targets, const std::vector<std::string>& arguments) {
   options.flag(targets.seconds, {"time", "S", "seconds"});
   options.seed(targets.seed);
   std::ostringstream out, err;
-  Session session{out, err};
+  Processes processes;
+  Session session{out, err, processes};
   options.parse(arguments, session);
   return out.str();
 }
@@ -82,9 +84,10 @@ TEST(Options, WhatIsWrongIsASentence) {
   EXPECT_TRUE(holds(complaint({"--seed", "x"}), "--seed: \"x\" is not a whole number"));
   EXPECT_EQ(complaint({"--word"}), "--word: a value is expected behind this flag");
   EXPECT_EQ(complaint({"--word", "--number", "3"}), "--word: a value is expected behind this flag");
-  EXPECT_EQ(complaint({"--wrod", "x"}),
-            "shardcheck try: \"--wrod\" is not a known flag; did you mean \"--word\"? `shardcheck try --help` "
-            "lists them");
+  EXPECT_EQ(
+      complaint({"--wrod", "x"}),
+      "shardcheck try: \"--wrod\" is not a known flag; did you mean \"--word\"? `shardcheck try --help` "
+      "lists them");
 }
 
 TEST(Options, RandomDrawsASeed) {
