@@ -1,5 +1,7 @@
 #include "properties/cast_law/digest.h"
 
+#include <algorithm>
+
 namespace shardcheck {
 namespace {
 
@@ -36,13 +38,20 @@ std::uint64_t sum_of_weights(std::uint64_t end) {
 }
 
 std::uint64_t cast_digest(const NearestCode& codes) {
+  return cast_digest(codes, {0, std::uint64_t{1} << 32});
+}
+
+std::uint64_t cast_digest(const NearestCode& codes, InputRange range) {
   std::uint64_t digest = 0;
   for (std::uint64_t negative : {0u, 1u}) {
+    if (negative == 1 && !codes.has_negative_sources()) break;
     const std::uint64_t sign = negative << 31;
     const auto& runs = codes.runs();
     for (std::size_t i = 0; i < runs.size(); ++i) {
-      const std::uint64_t begin = sign + runs[i].first;
-      const std::uint64_t end = sign + (i + 1 < runs.size() ? runs[i + 1].first : std::uint64_t{1} << 31);
+      const std::uint64_t next = i + 1 < runs.size() ? runs[i + 1].first : std::uint64_t{1} << 31;
+      const std::uint64_t begin = std::max(sign + runs[i].first, range.begin);
+      const std::uint64_t end = std::min(sign + next, range.end);
+      if (begin >= end) continue;
       digest += (sum_of_weights(end) - sum_of_weights(begin)) * (runs[i].code[negative] + 1u);
     }
   }
