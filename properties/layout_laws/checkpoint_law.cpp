@@ -1,6 +1,9 @@
 #include "properties/layout_laws/checkpoint_law.h"
 
 #include <algorithm>
+#include <map>
+#include <string_view>
+#include <vector>
 
 #include "core/error.h"
 
@@ -10,29 +13,47 @@ namespace {
 using checkpoint::SavedPiece;
 using checkpoint::SavedTensor;
 
-ParamId named(const Claim& claim, const std::string& name) {
-  const auto found = std::ranges::find(claim.asked.parameters, name, &layout::Parameter::name);
-  return ParamId{static_cast<std::int32_t>(found - claim.asked.parameters.begin())};
+/// The parameters of a claim by name; of equal names the first.
+std::map<std::string_view, ParamId> by_name(const Claim& claim) {
+  std::map<std::string_view, ParamId> names;
+  for (std::size_t i = 0; i < claim.asked.parameters.size(); ++i)
+    names.emplace(claim.asked.parameters[i].name, ParamId{static_cast<std::int32_t>(i)});
+  return names;
 }
 
-/// The group that holds the parameter, or null.
-const GroupClaim* group_of(const Claim& claim, ParamId param) {
+/// What one rank holds of a parameter.
+struct Held {
+  std::int32_t rank;
+  std::int64_t lo, hi;
+};
+
+/// Who holds a parameter.
+struct Holders {
+  const GroupClaim* group = nullptr;  ///< null: nobody
+  std::vector<Held> pieces;
+};
+
+/// [parameter]
+std::vector<Holders> holders_of(const Claim& claim) {
+  std::vector<Holders> holders(claim.asked.parameters.size());
   for (const GroupClaim& group : claim.groups) {
-    if (group.rule.find(param) != nullptr) return &group;
+    for (const layout::Slot& slot : group.rule.slots) holders[slot.param.value].group = &group;
+    for (std::size_t s = 0; s < group.shards.size(); ++s) {
+      const auto rank = static_cast<std::int32_t>(s / group.buckets());
+      for (const layout::Segment& segment : group.shards[s].segs)
+        holders[segment.param.value].pieces.push_back({rank, segment.p_lo, segment.p_hi});
+    }
   }
-  return nullptr;
+  return holders;
 }
 
 /// The rank that saves a piece must hold it; a checkpoint of what others hold is of other bytes.
-bool is_held(const GroupClaim& group, ParamId param, const SavedPiece& piece) {
-  if (group.rule.cut == layout::Cut::virtual_floor) return true;  // whole on every rank
-  if (piece.file >= group.rule.world) return false;
+bool is_held(const Holders& holders, const SavedPiece& piece) {
+  if (holders.group->rule.cut == layout::Cut::virtual_floor) return true;  // whole on every rank
   std::int64_t held = 0;
-  for (std::size_t b = 0; b < group.buckets(); ++b) {
-    for (const layout::Segment& s : group.shard(piece.file, b).segs) {
-      if (s.param == param)
-        held += std::max<std::int64_t>(0, std::min(piece.hi, s.p_hi) - std::max(piece.lo, s.p_lo));
-    }
+  for (const Held& each : holders.pieces) {
+    if (each.rank == piece.file)
+      held += std::max<std::int64_t>(0, std::min(piece.hi, each.hi) - std::max(piece.lo, each.lo));
   }
   return held == piece.hi - piece.lo;
 }
@@ -60,20 +81,23 @@ void judge_checkpoint_index(const Claim& claim, const checkpoint::ShardedIndex& 
             .actual = std::ssize(index.files)});
   }
   std::int64_t saved = 0;
+  const auto names = by_name(claim);
+  const std::vector<Holders> holders = holders_of(claim);
   for (const SavedTensor& tensor : index.tensors) {
-    const ParamId param = named(claim, tensor.name);
-    if (param.value >= std::ssize(claim.asked.parameters)) {
+    const auto named = names.find(tensor.name);
+    if (named == names.end()) {
       report(findings, claim,
              {.law = "L18", .sentence = "a tensor is saved that the model lacks: " + tensor.name});
       continue;
     }
     ++saved;
+    const ParamId param = named->second;
     if (tensor.shape != claim.parameter(param).shape || tensor.dtype != claim.parameter(param).dtype) {
       report(findings, claim, {.law = "L18", .sentence = "it is saved under another shape or dtype"}, param);
     }
-    const GroupClaim* group = group_of(claim, param);
+    const Holders& holding = holders[param.value];
     for (const SavedPiece& piece : tensor.pieces) {
-      if (group == nullptr || is_held(*group, param, piece)) continue;
+      if (holding.group == nullptr || is_held(holding, piece)) continue;
       report(findings, claim,
              {.law = "L18",
               .sentence = "a rank saves elements that it does not hold",
