@@ -35,7 +35,9 @@ TEST(Claim, TheFirstReplicaHoldsEverythingOnce) {
 }
 
 TEST(Claim, AQuestionNamesItsLayoutMeshAndShapes) {
-  EXPECT_TRUE(to_text(ask("zero3-flat", {{2, 3}, {}}, 4)).starts_with("zero3-flat dp=4: bf16(2,3); bf16();"));
+  EXPECT_EQ(to_text(ask("zero3-flat", {{2, 3}, {}}, 4)), "zero3-flat dp=4: bf16(2,3); bf16()");
+  EXPECT_EQ(to_text(ask("zero3-flat", {{2}}, 4, {.sub_group_size = 3})),
+            "zero3-flat dp=4: bf16(2); sub_group_size 3");
 }
 
 }  // namespace
