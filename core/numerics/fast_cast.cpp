@@ -32,27 +32,47 @@ SHARDCHECK_INLINE std::int32_t wrapped_sum(std::int32_t a, std::int32_t b) {
   return static_cast<std::int32_t>(static_cast<std::uint32_t>(a) + static_cast<std::uint32_t>(b));
 }
 
-template <Rounding rounding, bool has_negative_zero>
+/// To nearest even: an addition rounds the number onto the grid, because its other operand is the power of
+/// two whose last place is a step of the format at this exponent. What it adds is a whole number of steps.
+struct NearestSteps {
+  static SHARDCHECK_INLINE std::int32_t code(const FastCast::Constants& k, std::int32_t magnitude) {
+    const std::int32_t exponent = magnitude & kInfinityBits;
+    const std::int32_t grid = exponent > k.first_normal ? exponent : k.first_normal;
+    const std::int32_t power = wrapped_sum(grid, k.shift << 23);
+    const float sum = std::bit_cast<float>(magnitude) + std::bit_cast<float>(power);
+    return wrapped_sum(std::bit_cast<std::int32_t>(sum), (grid >> k.shift) - k.first_code) - power;
+  }
+};
+
+/// To nearest even where the exponents are those of fp32 (bf16): half of the last kept place is added, but
+/// for the lowest bit, which odd codes add.
+struct NearestShift {
+  static SHARDCHECK_INLINE std::int32_t code(const FastCast::Constants& k, std::int32_t magnitude) {
+    const std::int32_t below_half = (1 << (k.shift - 1)) - 1;
+    return wrapped_sum(magnitude, below_half + ((magnitude >> k.shift) & 1)) >> k.shift;
+  }
+};
+
+/// Toward zero: bits are dropped, and of a subnormal, what is less than a step.
+struct TowardZero {
+  static SHARDCHECK_INLINE std::int32_t code(const FastCast::Constants& k, std::int32_t magnitude) {
+    const bool is_subnormal = magnitude < k.first_normal;
+    const float small = is_subnormal ? std::bit_cast<float>(magnitude) : 0.0f;
+    const auto steps = static_cast<std::int32_t>(small * k.steps);
+    return is_subnormal ? steps : (magnitude >> k.shift) - k.first_code + k.hidden_bit;
+  }
+};
+
+template <class Grid, bool infinity_overflows, bool has_negative_zero>
 struct Narrow {
   FastCast::Constants k;
 
   SHARDCHECK_INLINE std::int32_t operator()(float number) const {
     const auto bits = std::bit_cast<std::int32_t>(number);
     const std::int32_t magnitude = bits & 0x7fffffff;
-    const std::int32_t normal =
-        wrapped_sum(magnitude, k.offset + ((magnitude >> k.shift) & k.odd)) >> k.shift;
-    // A subnormal is a whole number of steps. To nearest, an addition whose result has just this step rounds;
-    // toward zero, a conversion does.
-    const auto positive = std::bit_cast<float>(magnitude);
-    std::int32_t subnormal;
-    if constexpr (rounding == Rounding::nearest_even) {
-      subnormal = std::bit_cast<std::int32_t>(positive + std::bit_cast<float>(k.magic)) - k.magic;
-    } else {
-      subnormal = static_cast<std::int32_t>((magnitude < k.first_normal ? positive : 0.0f) * k.steps);
-    }
-    std::int32_t code = magnitude < k.first_normal ? subnormal : normal;
+    std::int32_t code = Grid::code(k, magnitude);
     code = magnitude > k.last ? k.overflow : code;
-    code = magnitude >= kInfinityBits ? k.infinity : code;
+    if constexpr (!infinity_overflows) code = magnitude >= kInfinityBits ? k.infinity : code;
     std::int32_t sign = (bits >> k.sign_shift) & k.sign;
     code = magnitude > kInfinityBits ? k.nan : code;
     sign &= magnitude > kInfinityBits ? k.sign_of_nan : -1;
@@ -110,11 +130,11 @@ void run(const Each& each, std::span<const float> numbers, std::span<Code> codes
   loop(each, numbers.data(), codes.data(), numbers.size());
 }
 
-template <class Code>
-void run(const FastCast::Constants& k, Rounding rounding, std::span<const float> numbers,
-         std::span<Code> codes) {
-  if (rounding == Rounding::toward_zero) return run(Narrow<Rounding::toward_zero, true>{k}, numbers, codes);
-  run(Narrow<Rounding::nearest_even, true>{k}, numbers, codes);
+template <class Grid, class Code>
+void run_on(const FastCast::Constants& k, std::span<const float> numbers, std::span<Code> codes) {
+  if (!k.has_negative_zero) return run(Narrow<Grid, false, false>{k}, numbers, codes);
+  if (k.infinity != k.overflow) return run(Narrow<Grid, false, true>{k}, numbers, codes);
+  run(Narrow<Grid, true, true>{k}, numbers, codes);
 }
 
 /// The greatest magnitude that is rounded to a code. The step above max_code is a whole one in every format.
@@ -127,46 +147,41 @@ std::int32_t last_of(const Format& format, Rounding rounding, int shift) {
 
 }  // namespace
 
-FastCast::FastCast(const Format& format, const CastPolicy& policy)
-    : rounding_(policy.rounding), has_negative_zero_(format.encoding != Encoding::fnuz) {
+FastCast::FastCast(const Format& format, const CastPolicy& policy) : rounding_(policy.rounding) {
   SC_ASSERT(format.encoding != Encoding::power_of_two && format.id != FormatId::f32,
             "E8M0 has a fast cast of its own, and fp32 needs none");
   const int shift = 23 - format.mantissa_bits;
   const int smallest = format.smallest_exponent();
-  const bool nearest = policy.rounding == Rounding::nearest_even;
-  // bf16: fp32's own subnormals round like its normal numbers.
-  const bool has_exponents_of_fp32 = smallest == -126;
-  // The exponent field counts from smallest - 1, so that the hidden bit lands on the field's lowest bit.
-  const std::int32_t rebias = (smallest - 1 + 127) << 23;
   const auto edge = [&](std::uint32_t bits) { return as_signed(encode(format, policy, bits)); };
   constexpr std::uint32_t kNan = 0x7fc00000u, kLargest = 0x7f7fffffu, kSign = 0x80000000u;
+  // fp32's own subnormals are cut like its normal numbers.
+  const std::int32_t first_normal = smallest == -126 ? 0 : (smallest + 127) << 23;
   constants_ = {.shift = shift,
-                .offset = (nearest ? (1 << (shift - 1)) - 1 : 0) - rebias,
-                .odd = nearest ? 1 : 0,
-                .magic = (smallest + shift + 127) << 23,
-                .steps = has_exponents_of_fp32 ? 0.0f : std::ldexp(1.0f, format.mantissa_bits - smallest),
-                .first_normal = has_exponents_of_fp32 ? 0 : (smallest + 127) << 23,
+                .first_normal = first_normal,
+                .first_code = first_normal >> shift,
+                .hidden_bit = first_normal == 0 ? 0 : 1 << format.mantissa_bits,
+                .steps = first_normal == 0 ? 0.0f : std::ldexp(1.0f, format.mantissa_bits - smallest),
                 .last = last_of(format, policy.rounding, shift),
                 .overflow = edge(kLargest),
                 .infinity = edge(0x7f800000u),
                 .nan = edge(kNan),
                 .sign_shift = 32 - format.width(),
                 .sign = as_signed(format.sign_mask()),
-                .sign_of_nan = edge(kNan) ^ edge(kNan | kSign)};
+                .sign_of_nan = edge(kNan) ^ edge(kNan | kSign),
+                .has_negative_zero = format.encoding != Encoding::fnuz};
 }
 
 void FastCast::operator()(std::span<const float> numbers, std::span<std::uint8_t> codes) const {
   SC_ASSERT(constants_.sign_shift >= 24, "the codes of the format need 16 bits");
-  if (has_negative_zero_) return run(constants_, rounding_, numbers, codes);
-  if (rounding_ == Rounding::toward_zero) {
-    return run(Narrow<Rounding::toward_zero, false>{constants_}, numbers, codes);
-  }
-  run(Narrow<Rounding::nearest_even, false>{constants_}, numbers, codes);
+  if (rounding_ == Rounding::toward_zero) return run_on<TowardZero>(constants_, numbers, codes);
+  run_on<NearestSteps>(constants_, numbers, codes);
 }
 
 void FastCast::operator()(std::span<const float> numbers, std::span<std::uint16_t> codes) const {
   SC_ASSERT(constants_.sign_shift == 16, "the codes of the format have 8 bits");
-  run(constants_, rounding_, numbers, codes);
+  if (rounding_ == Rounding::toward_zero) return run_on<TowardZero>(constants_, numbers, codes);
+  if (constants_.first_normal == 0) return run_on<NearestShift>(constants_, numbers, codes);
+  run_on<NearestSteps>(constants_, numbers, codes);
 }
 
 FastPowerOfTwoCast::FastPowerOfTwoCast(PowerOfTwoRounding rounding, FiniteOverflow overflow) {

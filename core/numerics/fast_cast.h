@@ -25,23 +25,21 @@ class FastCast {
 
   /// Magnitudes and codes as signed integers: every machine compares those, few compare unsigned ones.
   struct Constants {
-    std::int32_t shift;          ///< mantissa bits that are dropped
-    std::int32_t offset;         ///< rebiases the exponent, and half of the last kept place but for one bit
-    std::int32_t odd;            ///< 1: that bit is added to odd codes (nearest even); 0: toward zero
-    std::int32_t magic;          ///< bits of the power of two whose steps are the format's subnormals
-    float steps;                 ///< 1 / the smallest subnormal
-    std::int32_t first_normal;   ///< magnitude (as fp32 bits) of the smallest normal number
-    std::int32_t last;           ///< greatest magnitude that does not overflow
-    std::int32_t overflow;       ///< codes without sign
-    std::int32_t infinity, nan;  ///< "
-    std::int32_t sign_shift;     ///< moves fp32's sign to the format's
-    std::int32_t sign, sign_of_nan;  ///< masks of the code
+    std::int32_t shift;         ///< mantissa bits that are dropped
+    std::int32_t first_normal;  ///< magnitude (as fp32 bits) of the smallest normal number; bf16: 0
+    std::int32_t first_code;    ///< first_normal >> shift
+    std::int32_t hidden_bit;    ///< code of the smallest normal number; bf16: 0
+    float steps;                ///< 1 / the smallest subnormal
+    std::int32_t last;          ///< greatest magnitude that does not overflow
+    std::int32_t overflow, infinity, nan;  ///< codes without sign
+    std::int32_t sign_shift;               ///< moves fp32's sign to the format's
+    std::int32_t sign, sign_of_nan;        ///< masks of the code
+    bool has_negative_zero;
   };
 
  private:
   Constants constants_;
   Rounding rounding_;
-  bool has_negative_zero_;
 };
 
 /// The same for E8M0: the power of two by the rounding.
