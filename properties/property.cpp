@@ -8,6 +8,7 @@
 #include "properties/gemm_law/gemm_property.h"
 #include "properties/layout_bytes/layout_bytes.h"
 #include "properties/layout_laws/layout_case.h"
+#include "properties/quantisation_law/quantisation_property.h"
 #include "properties/relations.h"
 
 namespace shardcheck {
@@ -122,6 +123,13 @@ const std::vector<Property>& table() {
        .judge = judge_product,
        .situations = product_situations,
        .share = 5},
+      {.id = "sharded-quantisation",
+       .sentence = "pieces quantised on their ranks and gathered are the whole, quantised on one",
+       .clauses = {"F40", "F41", "F42", "F43", "F44", "F45", "F46", "F47", "F48", "F49"},
+       .kind = &quantisation_kind(),
+       .judge = judge_quantisation,
+       .situations = quantisation_situations,
+       .share = 100},
   };
   return properties;
 }

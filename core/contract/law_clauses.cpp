@@ -1,5 +1,5 @@
-// The laws of shard layouts, L1 to L30, and of products, as clauses of the catalogue. Judged by
-// properties/layout_laws and properties/gemm_law.
+// The laws of shard layouts, L1 to L30, of sharded quantisation and of products, as clauses of the catalogue.
+// Judged by properties/layout_laws, properties/quantisation_law and properties/gemm_law.
 #include "core/contract/law_clauses.h"
 
 namespace shardcheck {
@@ -69,6 +69,28 @@ constexpr Clause kLaws[] = {
     {"L29", "Balance", "The ranks' real elements differ by at most the declared bound.", "layouts 4.3",
      Observer::cases},
     {"L30", "Waste bound", "Padding is at most the declared bound.", "layouts 4.3", Observer::cases},
+    {"F40", "Shard invariance",
+     "Codes and scales after the gather equal those of the whole weight, for every partition into pieces.",
+     "fp8 5.4", Observer::cases},
+    {"F41", "Equal scales", "All ranks hold identical scales, also of weights that they own nothing of.",
+     "fp8 5.4", Observer::cases},
+    {"F42", "Write set", "A rank writes and sends its own elements and no others.", "fp8 5.4",
+     Observer::cases},
+    {"F43", "Empty piece", "A rank without a piece contributes 0 and joins every collective.", "fp8 5.4",
+     Observer::cases},
+    {"F44", "NaN in one piece",
+     "A NaN or infinity in one piece gives the unsharded result under the same policy, on all ranks.",
+     "fp8 5.4", Observer::cases},
+    {"F45", "Equal collectives",
+     "All ranks issue the same sequence of collectives with the same counts and types.", "fp8 5.4",
+     Observer::cases},
+    {"F46", "Order", "Nothing is cast, gathered or derived before what it reads is made.", "fp8 5.4",
+     Observer::cases},
+    {"F47", "Source", "Amaxes and codes are of masters after the declared rounding to the model's type.",
+     "fp8 5.4", Observer::cases},
+    {"F48", "Amax group", "An amax is reduced over exactly the ranks whose pieces form the weight.",
+     "fp8 5.4", Observer::cases},
+    {"F49", "Batching", "The result does not depend on how weights are batched.", "fp8 5.4", Observer::cases},
     {"F66", "Arithmetic profile", "A GEMM equals its arithmetic profile, bit for bit.", "fp8 5.6",
      Observer::cases},
 };

@@ -1,4 +1,5 @@
-// The part of the catalogue that is not about gradients: laws of layouts and of products. Next: clauses.h.
+// The part of the catalogue that is not about gradients: laws of layouts, of sharded
+// quantisation and of products. Next: clauses.h.
 #pragma once
 
 #include <span>
@@ -7,7 +8,7 @@
 
 namespace shardcheck {
 
-/// L1 to L30, then F66.
+/// L1 to L30, then F40 to F49, then F66.
 std::span<const Clause> law_clauses();
 
 }  // namespace shardcheck

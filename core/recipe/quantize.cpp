@@ -64,8 +64,8 @@ void cast_piece(const Recipe& recipe, FormatId elements, const Blocks& blocks, c
   }
 }
 
-Copy stored_copy(const Recipe& recipe, const Wanted& wanted, const Blocks& blocks, const Scales& scales,
-                 std::vector<std::uint8_t> codes) {
+QuantizedCopy stored_copy(const Recipe& recipe, const Wanted& wanted, const Blocks& blocks,
+                          const Scales& scales, std::vector<std::uint8_t> codes) {
   const bool turned = is_stored_transposed(recipe, wanted.direction);
   std::vector<std::uint32_t> grid;
   for (const BlockScale& scale : scales.blocks) grid.push_back(scale.stored);
@@ -79,7 +79,7 @@ Copy stored_copy(const Recipe& recipe, const Wanted& wanted, const Blocks& block
       .tensor_inverse = scales.tensor_inverse};
 }
 
-Copy quantize(const Recipe& recipe, const Wanted& wanted, const Matrix& matrix) {
+QuantizedCopy quantize(const Recipe& recipe, const Wanted& wanted, const Matrix& matrix) {
   SC_ASSERT(std::ssize(matrix.values) == matrix.extent.numel(), "a matrix has another number of elements");
   const Blocks blocks = blocks_of(recipe.block, grid_direction(recipe, wanted.direction), matrix.extent);
   const std::vector<float> amaxes = amaxes_of(recipe, wanted.direction, matrix);
@@ -91,14 +91,14 @@ Copy quantize(const Recipe& recipe, const Wanted& wanted, const Matrix& matrix) 
   return stored_copy(recipe, wanted, blocks, scales, std::move(codes));
 }
 
-Copy second_copy_of(const Recipe& recipe, const Copy& first) {
+QuantizedCopy second_copy_of(const Recipe& recipe, const QuantizedCopy& first) {
   if (!is_derivable(recipe.second_copy))
     throw bad_input(
         std::string(recipe.name),
         "its column copy is another quantisation and needs the source; the row copy's codes do not "
         "determine it");
   SC_ASSERT(first.direction == Direction::row, "the first copy is the row copy");
-  Copy second = first;
+  QuantizedCopy second = first;
   second.direction = Direction::column;
   second.stored = first.stored.transposed();
   second.codes = transposed(first.stored, first.codes);
@@ -107,7 +107,7 @@ Copy second_copy_of(const Recipe& recipe, const Copy& first) {
   return second;
 }
 
-std::vector<float> dequantize(const Recipe& recipe, const Copy& copy) {
+std::vector<float> dequantize(const Recipe& recipe, const QuantizedCopy& copy) {
   const Blocks blocks = blocks_of(recipe.block, grid_direction(recipe, copy.direction), copy.source);
   const std::vector<std::uint32_t> grid = grid_in(copy.scales, storage_of(recipe, copy.direction));
   const bool turned = is_stored_transposed(recipe, copy.direction);

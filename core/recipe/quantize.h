@@ -27,7 +27,7 @@ struct Wanted {
 };
 
 /// A quantised copy.
-struct Copy {
+struct QuantizedCopy {
   Direction direction = Direction::row;
   FormatId elements = FormatId::e4m3;
   Extent source;                    ///< of the matrix that was quantised
@@ -35,7 +35,7 @@ struct Copy {
   std::vector<std::uint8_t> codes;  ///< one a byte, whatever the width; packed_fp4 packs
   ScalePlane scales;
   float tensor_inverse = 1;  ///< the second level of two_level, else 1
-  bool operator==(const Copy&) const = default;
+  bool operator==(const QuantizedCopy&) const = default;
 };
 
 /// Amaxes of every block of the whole matrix.
@@ -50,17 +50,17 @@ void cast_piece(const Recipe& recipe, FormatId elements, const Blocks& blocks, c
                 const Piece& piece, std::span<std::uint8_t> codes);
 
 /// Codes in the order of the source and scales of all its blocks become the copy that the recipe stores.
-Copy stored_copy(const Recipe& recipe, const Wanted& wanted, const Blocks& blocks, const Scales& scales,
-                 std::vector<std::uint8_t> codes);
+QuantizedCopy stored_copy(const Recipe& recipe, const Wanted& wanted, const Blocks& blocks,
+                          const Scales& scales, std::vector<std::uint8_t> codes);
 
 /// The copy of a whole matrix. Exactness class: exact. Source: fp8 3.
-Copy quantize(const Recipe& recipe, const Wanted& wanted, const Matrix& matrix);
+QuantizedCopy quantize(const Recipe& recipe, const Wanted& wanted, const Matrix& matrix);
 
 /// The other direction's copy out of the first one, where the recipe derives it (F32, F33). Throws Error
 /// (bad_input) where another quantisation of the source is needed (F34).
-Copy second_copy_of(const Recipe& recipe, const Copy& first);
+QuantizedCopy second_copy_of(const Recipe& recipe, const QuantizedCopy& first);
 
 /// RN(decode(code) * inverse) of every element, in the order of the source. Exactness class: exact.
-std::vector<float> dequantize(const Recipe& recipe, const Copy& copy);
+std::vector<float> dequantize(const Recipe& recipe, const QuantizedCopy& copy);
 
 }  // namespace shardcheck::recipe

@@ -12,6 +12,7 @@
 #include "properties/layout_laws/quirks.h"
 #include "properties/layout_laws/zoo.h"
 #include "properties/property.h"
+#include "properties/quantisation_law/zoo.h"
 #include "sim/faults/zoo.h"
 #include "sim/scenario/examples.h"
 #include "tools/shardcheck/nearest.h"
@@ -58,6 +59,12 @@ Table list_layout_faults() {
   Table table({"fault", "law", "layout", "what breaks"});
   for (const laws::LayoutFault& fault : laws::layout_zoo())
     table.row({fault.id, fault.law, fault.model().layout, fault.title});
+  return table;
+}
+
+Table list_quantisation_faults() {
+  Table table({"fault", "law", "what breaks"});
+  for (const QuantisationFault& fault : quantisation_zoo()) table.row({fault.id, fault.law, fault.title});
   return table;
 }
 
@@ -122,6 +129,7 @@ constexpr Subject kSubjects[] = {
     {"backends", "machines that execute ops: for --backend", list_backend_table},
     {"faults", "known bugs of the zoo: for zoo, and the field fault of a scenario", list_faults},
     {"layout-faults", "known bugs of layouts and checkpoints: for zoo", list_layout_faults},
+    {"quantisation-faults", "known bugs of sharded quantisation: for zoo", list_quantisation_faults},
     {"layouts", "shard layouts of real systems: for layout --layout", list_layouts},
     {"models", "models whose shapes are known: for layout", list_models},
     {"quirks", "laws that a system breaks by its own code, with the smallest model", list_quirks},

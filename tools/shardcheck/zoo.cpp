@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <thread>
@@ -17,6 +18,8 @@
 #include "properties/diagnosis/diagnosis.h"
 #include "properties/layout_laws/layout_case.h"
 #include "properties/layout_laws/zoo.h"
+#include "properties/quantisation_law/quantisation_property.h"
+#include "properties/quantisation_law/zoo.h"
 #include "properties/runner.h"
 #include "tools/shardcheck/backend_choice.h"
 #include "tools/shardcheck/interrupt.h"
@@ -43,11 +46,13 @@ struct ZooOptions {
   OutputFile json;
 };
 
-/// An entry of either zoo: a rewrite of plans, or a corruption of what a layout claims.
+/// An entry of one of the zoos: a rewrite of plans, or a corruption of what a layout claims or of how ranks
+/// quantise together.
 struct Bug {
   std::string id, source, sentence, clause;
   const Fault* of_plans = nullptr;
   const laws::LayoutFault* of_layouts = nullptr;
+  const QuantisationFault* of_quantisation = nullptr;
 };
 
 struct Hunt {
@@ -74,6 +79,12 @@ std::vector<Bug> all_bugs() {
                     .sentence = std::string(fault.title),
                     .clause = std::string(fault.law),
                     .of_layouts = &fault});
+  for (const QuantisationFault& fault : quantisation_zoo())
+    bugs.push_back({.id = fmt::format("quantisation/{}", fault.id),
+                    .source = fault.id.starts_with("Q") ? "fp8 7" : "ours",
+                    .sentence = std::string(fault.title),
+                    .clause = std::string(fault.law),
+                    .of_quantisation = &fault});
   return bugs;
 }
 
@@ -86,7 +97,8 @@ bool parse(ZooOptions& zoo_options, const Arguments& arguments, Session& session
   options.seed(zoo_options.seed);
   options.flag(zoo_options.cases, {1, 1'000'000'000},
                {"cases", "N", "cases after which a fault has escaped a property"});
-  options.flag(zoo_options.threads, {1, 1024}, {"threads", "N", "cases that run side by side"});
+  options.flag(zoo_options.threads, {1, 1024},
+               {"threads", "N", "cases that run side by side; 1 in several processes"});
   options.flag(zoo_options.save,
                {"save", "FOLDER", "write the smallest scenario of each fault there, for replay and explain"});
   options.flag(zoo_options.json.path, {"json", "FILE", "write the result as JSON; - is standard output"});
@@ -104,21 +116,31 @@ std::vector<Bug> selected_bugs(const std::vector<std::string>& names) {
     if (found == all.end()) {
       std::vector<std::string> known;
       for (const Bug& each : all) known.push_back(each.id);
-      throw bad_input("shardcheck zoo", unknown_name({name, "fault", std::move(known),
-                                                      "shardcheck list faults layout-faults"}));
+      throw bad_input("shardcheck zoo",
+                      unknown_name({name, "fault", std::move(known),
+                                    "shardcheck list faults layout-faults quantisation-faults"}));
     }
     if (std::ranges::find(selected, name, &Bug::id) == selected.end()) selected.push_back(*found);
   }
   return selected;
 }
 
-/// The fault on the model that it is written for.
-Hunt hunt_layout(const Bug& bug, const RunOptions& preset) {
+/// The case that a fault of layouts or of quantisation is written for, with the fault in it; else null.
+std::unique_ptr<Case> own_case(const Bug& bug) {
+  if (bug.of_layouts != nullptr)
+    return std::make_unique<laws::LayoutCase>(
+        laws::Case{.asked = bug.of_layouts->model(), .fault = std::string(bug.of_layouts->id)});
+  if (bug.of_quantisation == nullptr) return nullptr;
+  QuantisationCase c = bug.of_quantisation->smallest();
+  c.fault = bug.of_quantisation->id;
+  return std::make_unique<ShardedQuantisation>(std::move(c));
+}
+
+/// The fault on the case that it is written for.
+Hunt hunt_own_case(const Bug& bug, const Case& c, const RunOptions& preset) {
   Hunt result{.bug = bug, .cases = 1};
   const Property* property = property_of_clause(bug.clause);
-  SC_ASSERT(property != nullptr && property->kind == &laws::layout_kind(),
-            "nobody judges the law of a fault");
-  const laws::LayoutCase c({.asked = bug.of_layouts->model(), .fault = std::string(bug.of_layouts->id)});
+  SC_ASSERT(property != nullptr && property->kind != nullptr, "nobody judges the law of a fault");
   result.smallest = {.kind = property->kind, .json = c.json()};
   result.findings = judge(*property, *preset.make_backend(), c).findings;
   std::erase_if(result.findings, [&](const Finding& finding) { return finding.clause != bug.clause; });
@@ -128,7 +150,7 @@ Hunt hunt_layout(const Bug& bug, const RunOptions& preset) {
 
 /// Random cases with the fault in them, through one property after the other that claims its clause.
 Hunt hunt(const Bug& bug, const ZooOptions& options, const RunOptions& preset) {
-  if (bug.of_layouts != nullptr) return hunt_layout(bug, preset);
+  if (const auto c = own_case(bug)) return hunt_own_case(bug, *c, preset);
   const Fault& fault = *bug.of_plans;
   Hunt result{.bug = bug};
   RunOptions run = preset;
@@ -156,6 +178,11 @@ std::string size_text(const Hunt& hunt) {
     const laws::Asked model = hunt.bug.of_layouts->model();
     return fmt::format("{}, {}, {}", counted(model.mesh.ranks(), "rank"),
                        counted(std::ssize(model.parameters), "tensor"), model.layout);
+  }
+  if (hunt.bug.of_quantisation != nullptr) {
+    const QuantisationCase c = hunt.bug.of_quantisation->smallest();
+    return fmt::format("{}, {}, {}", counted(c.world, "rank"), counted(std::ssize(c.weights), "weight"),
+                       c.recipe);
   }
   const Scenario& s = hunt.smallest.scenario;
   return fmt::format("{}, {}, {}, {}", counted(s.ranks, "rank"),

@@ -46,15 +46,16 @@ TEST(Quantize, TheSecondCopyIsWhatTheRecipeSays) {
   const auto flipped = turned(extent, values);
   for (const Recipe& recipe : recipes()) {
     SCOPED_TRACE(recipe.name);
-    const Copy rows = quantize(recipe, wanted(recipe, Direction::row), {extent, values});
-    const Copy columns = quantize(recipe, wanted(recipe, Direction::column), {extent, values});
+    const QuantizedCopy rows = quantize(recipe, wanted(recipe, Direction::row), {extent, values});
+    const QuantizedCopy columns = quantize(recipe, wanted(recipe, Direction::column), {extent, values});
     if (is_derivable(recipe.second_copy)) {
       EXPECT_EQ(second_copy_of(recipe, rows), columns);  // F32, F33
     } else {
       EXPECT_THROW(second_copy_of(recipe, rows), Error);  // F34
     }
     // F32 to F34: the column copy of x and the row copy of its transpose decode to the same numbers.
-    const Copy of_turned = quantize(recipe, wanted(recipe, Direction::row), {extent.transposed(), flipped});
+    const QuantizedCopy of_turned =
+        quantize(recipe, wanted(recipe, Direction::row), {extent.transposed(), flipped});
     EXPECT_EQ(turned(extent, dequantize(recipe, columns)), dequantize(recipe, of_turned));
   }
 }
@@ -63,7 +64,7 @@ TEST(Quantize, ZerosKeepTheirSignsAndNothingElse) {
   const std::vector<float> values = {0.0f, -0.0f, 0.0f, -0.0f};
   for (const Recipe& recipe : recipes()) {
     if (recipe.formula == ScaleFormula::given) continue;
-    const Copy copy = quantize(recipe, wanted(recipe, Direction::row), {{2, 2}, values});
+    const QuantizedCopy copy = quantize(recipe, wanted(recipe, Direction::row), {{2, 2}, values});
     const auto sign = static_cast<std::uint8_t>(format_of(recipe.forward).sign_mask());
     EXPECT_EQ(copy.codes, (std::vector<std::uint8_t>{0, sign, 0, sign})) << recipe.name;  // F26
     for (const float value : dequantize(recipe, copy)) EXPECT_EQ(value, 0.0f) << recipe.name;
@@ -97,11 +98,11 @@ TEST(Quantize, PowersOfTwoOfASourceMoveTheScaleOnly) {
   const auto values = random_values(extent, 4);
   for (const char* name : {"te-current", "te-block-1x128", "te-block-128x128-fp32", "te-mxfp8", "te-nvfp4"}) {
     const Recipe& recipe = *find_recipe(name);
-    const Copy plain = quantize(recipe, wanted(recipe, Direction::row), {extent, values});
+    const QuantizedCopy plain = quantize(recipe, wanted(recipe, Direction::row), {extent, values});
     for (const int k : {-20, 3, 20}) {
       std::vector<float> moved;
       for (const float value : values) moved.push_back(std::ldexp(value, k));
-      const Copy copy = quantize(recipe, wanted(recipe, Direction::row), {extent, moved});
+      const QuantizedCopy copy = quantize(recipe, wanted(recipe, Direction::row), {extent, moved});
       EXPECT_EQ(copy.codes, plain.codes) << name << " " << k;  // F25
     }
   }
@@ -110,11 +111,11 @@ TEST(Quantize, PowersOfTwoOfASourceMoveTheScaleOnly) {
 TEST(Quantize, ANanIsItsElementsOrItsBlocksByPolicy) {
   std::vector<float> values(64, 1.0f);
   values[40] = std::numeric_limits<float>::quiet_NaN();
-  const Copy dropped = quantize(*find_recipe("te-mxfp8"), {}, {{2, 32}, values});
+  const QuantizedCopy dropped = quantize(*find_recipe("te-mxfp8"), {}, {{2, 32}, values});
   EXPECT_EQ(std::ranges::count(dropped.codes, 0x7F), 1);
   // Q09: 31 ones and one NaN.
   const Recipe& recipe = *find_recipe("ao-mxfp8-rceil");
-  const Copy spoiled = quantize(recipe, {}, {{2, 32}, values});
+  const QuantizedCopy spoiled = quantize(recipe, {}, {{2, 32}, values});
   EXPECT_EQ(grid_in(spoiled.scales, recipe.row_scales), (std::vector<std::uint32_t>{0x77, 0xFF}));
   EXPECT_EQ(std::ranges::count(spoiled.codes, 0x7F), 32);
 }

@@ -3,6 +3,7 @@
 #include "core/contract/clauses.h"
 #include "properties/layout_laws/zoo.h"
 #include "properties/property.h"
+#include "properties/quantisation_law/zoo.h"
 #include "sim/faults/zoo.h"
 #include "sim/scenario/examples.h"
 #include "tests/tools/shardcheck/command_run.h"
@@ -22,6 +23,7 @@ TEST(List, ShowsEverything) {
   expect_listed("clauses", clauses(), [](const auto& c) { return c.id; });
   expect_listed("faults", zoo(), [](const auto& f) { return f.id; });
   expect_listed("layout-faults", laws::layout_zoo(), [](const auto& f) { return f.title; });
+  expect_listed("quantisation-faults", quantisation_zoo(), [](const auto& f) { return f.title; });
   expect_listed("scenarios", example_names(), [](const auto& name) { return name; });
   expect_listed("numeric-faults", list_numeric_faults(), [](const auto& f) { return f.name; });
   expect_listed("protocols", std::vector<std::string>{"te-module", "te-ops", "R1", "R7"},

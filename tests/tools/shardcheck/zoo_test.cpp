@@ -23,6 +23,15 @@ TEST_F(Zoo, AFaultIsCaughtAndItsSmallestScenarioReplays) {
   EXPECT_TRUE(holds(replay.out, "W5")) << replay.out;
 }
 
+TEST_F(Zoo, AFaultOfQuantisationIsCaughtOnItsOwnCase) {
+  const CommandRun zoo = run({"zoo", "quantisation/Q28", "--save", "found"});
+  EXPECT_EQ(zoo.status, 0) << zoo.out << zoo.err;
+  EXPECT_TRUE(holds(zoo.out, "sharded-quantisation")) << zoo.out;
+  const CommandRun replay = run({"replay", "found/quantisation-Q28.json"});
+  EXPECT_EQ(replay.status, 1) << replay.out;
+  EXPECT_TRUE(holds(replay.out, "F41")) << replay.out;
+}
+
 TEST_F(Zoo, AnUnknownFaultNamesTheNearest) {
   const CommandRun zoo = run({"zoo", "B-4"});
   EXPECT_EQ(zoo.status, 2);

@@ -104,7 +104,7 @@ struct Quantised {
   std::vector<float> values;
   std::vector<float> amaxes;  ///< of the row direction, as the scales
   Scales scales;
-  Copy row, column;
+  QuantizedCopy row, column;
 };
 
 Quantised quantised(const Recipe& recipe, FormatId elements, Extent extent, std::vector<float> values) {
