@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "properties/cast_law/cast_property.h"
 #include "properties/evidence.h"
 #include "properties/gemm_law/gemm_property.h"
 #include "properties/layout_bytes/layout_bytes.h"
@@ -123,13 +124,19 @@ const std::vector<Property>& table() {
        .judge = judge_product,
        .situations = product_situations,
        .share = 5},
+      {.id = "casts",
+       .sentence = "a cast gives the nearest code, and what has none becomes what the policy says",
+       .clauses = {"F3", "F7", "F8", "F12"},
+       .kind = &cast_kind(),
+       .judge = judge_cast,
+       .situations = cast_situations},
       {.id = "sharded-quantisation",
        .sentence = "pieces quantised on their ranks and gathered are the whole, quantised on one",
        .clauses = {"F40", "F41", "F42", "F43", "F44", "F45", "F46", "F47", "F48", "F49"},
        .kind = &quantisation_kind(),
        .judge = judge_quantisation,
        .situations = quantisation_situations,
-       .share = 100},
+       .share = 20},
   };
   return properties;
 }

@@ -1,5 +1,5 @@
-// The laws of shard layouts, L1 to L30, of sharded quantisation and of products, as clauses of the catalogue.
-// Judged by properties/layout_laws, properties/quantisation_law and properties/gemm_law.
+// The laws of shard layouts, L1 to L30, of casts, of sharded quantisation and of products, as clauses of the
+// catalogue. Judged by properties/layout_laws, cast_law, quantisation_law and gemm_law.
 #include "core/contract/law_clauses.h"
 
 namespace shardcheck {
@@ -69,6 +69,14 @@ constexpr Clause kLaws[] = {
     {"L29", "Balance", "The ranks' real elements differ by at most the declared bound.", "layouts 4.3",
      Observer::cases},
     {"L30", "Waste bound", "Padding is at most the declared bound.", "layouts 4.3", Observer::cases},
+    {"F3", "Nearest", "A cast gives the code nearest to its source, and halfway the even one.", "fp8 5.1",
+     Observer::cases},
+    {"F7", "Overflow", "What lies past the threshold, and infinity, become what the policy says.", "fp8 5.1",
+     Observer::cases},
+    {"F8", "NaN", "A NaN becomes the NaN that the policy says, and nothing else becomes one.", "fp8 5.1",
+     Observer::cases},
+    {"F12", "Single rounding", "A cast rounds once, from the declared type of its source.", "fp8 5.1",
+     Observer::cases},
     {"F40", "Shard invariance",
      "Codes and scales after the gather equal those of the whole weight, for every partition into pieces.",
      "fp8 5.4", Observer::cases},

@@ -7,11 +7,13 @@
 namespace shardcheck {
 namespace {
 
-TEST(Clauses, AreW1ToW40ThenL1ToL30ThenF40ToF49ThenF66) {
-  ASSERT_EQ(clauses().size(), 81u);
+TEST(Clauses, AreTheGradientsLayoutsCastsShardsAndProducts) {
+  ASSERT_EQ(clauses().size(), 85u);
   for (std::size_t i = 0; i < 40; ++i) EXPECT_EQ(clauses()[i].id, "W" + std::to_string(i + 1));
   for (std::size_t i = 0; i < 30; ++i) EXPECT_EQ(clauses()[40 + i].id, "L" + std::to_string(i + 1));
-  for (std::size_t i = 0; i < 10; ++i) EXPECT_EQ(clauses()[70 + i].id, "F" + std::to_string(i + 40));
+  const char* casts[] = {"F3", "F7", "F8", "F12"};
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(clauses()[70 + i].id, casts[i]);
+  for (std::size_t i = 0; i < 10; ++i) EXPECT_EQ(clauses()[74 + i].id, "F" + std::to_string(i + 40));
   EXPECT_EQ(clauses().back().id, "F66");
 }
 
