@@ -69,7 +69,8 @@ bool parse(CheckOptions& check, const Arguments& arguments, Session& session) {
   options.flag(
       check.exhaustive, {1, 8},
       {"exhaustive", "N", "every scenario up to N ranks, microbatches and uses, instead of random ones"});
-  options.flag(check.threads, {1, kMostThreads}, {"threads", "N", "cases that run side by side"});
+  options.flag(check.threads, {1, kMostThreads},
+               {"threads", "N", "cases that run side by side; 1 in several processes"});
   options.flag(check.json.path, {"json", "FILE", "write the result as JSON; - is standard output"});
   options.flag(check.junit.path, {"junit", "FILE", "write the result as JUnit XML; - is standard output"});
   options.note(

@@ -51,6 +51,7 @@ std::string json_report(const CheckResult& result) {
                        {"backend", result.backend.backend},
                        {"against", result.backend.against},
                        {"profile", result.backend.arithmetic()},
+                       {"processes", result.backend.processes},
                        {"seed", result.seed},
                        {"seconds", result.seconds},
                        {"cases", cases_of(result)},

@@ -7,6 +7,7 @@
 #include <regex>
 
 #include "backends/cluster/mpi_transport.h"
+#include "backends/cuda/cuda_backend.h"
 #include "tests/backends/cluster/children.h"
 #include "tests/tools/shardcheck/command_run.h"
 
@@ -131,6 +132,7 @@ TEST_F(Launched, OneProcessKeepsWhatAllFound) {
   for (const Ended& ended : run_in(4, words)) EXPECT_EQ(ended.status, 1) << ended.output;
   const auto result = nlohmann::json::parse(content_of("result.json"));
   EXPECT_EQ(result["verdict"], "broken");
+  EXPECT_EQ(result["processes"], 4);
   EXPECT_EQ(result["properties"][0]["findings"][0]["clause"], "W4");
   EXPECT_FALSE(result["properties"][0]["findings"][0]["history"].empty());
   const auto kept = files();
@@ -259,6 +261,32 @@ TEST_F(Launched, WhatNeedsOneProcessRunsInTheFirst) {
   EXPECT_TRUE(holds(all[0].output, "cpu"));
   EXPECT_EQ(all[1].status, 0);
   EXPECT_EQ(all[1].output, "");
+}
+
+class LaunchedOnGpus : public Launched {
+ protected:
+  void SetUp() override {
+    if (const std::string missing = cuda_missing(); !missing.empty()) GTEST_SKIP() << missing;
+  }
+};
+
+TEST_F(LaunchedOnGpus, TwoAndFourProcessesHoldAgainstTheReference) {
+  for (const int processes : {2, 4}) {
+    const auto all = run_in(processes, {"check", "final-value", "reduce-once", "layout-bytes", "products",
+                                        "--cases", "60", "--backend", "cuda", "--against", "cpu"});
+    for (const Ended& ended : all) EXPECT_EQ(ended.status, 0) << ended.output;
+  }
+}
+
+TEST_F(LaunchedOnGpus, AKilledProcessEndsAllWithStatusThree) {
+  keep_sound_scenario();
+  Children children;
+  start(children, 2, {"check", "--backend", "cuda", "--time", "300", "--comm-timeout", "3"});
+  ASSERT_TRUE(children.wait_for_text(0, kAtWork));
+  children.signal(1, SIGKILL);
+  const Ended first = children.wait(0);
+  EXPECT_EQ(first.status, 3) << first.output;
+  EXPECT_FALSE(first.was_late);
 }
 
 class UnderMpirun : public Launched {
