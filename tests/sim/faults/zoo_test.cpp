@@ -66,6 +66,7 @@ TEST(ZooTable, ClausesFaultsAndPropertiesCoverEachOther) {
     of_faults.insert(fault.clause);
   }
   for (const Property& property : properties()) {
+    if (property.kind != nullptr) continue;  // laws of layouts, casts and shards have zoos of their own
     for (const std::string_view clause : property.clauses) {
       EXPECT_NE(find_clause(clause), nullptr) << property.id;
       of_properties.insert(clause);
