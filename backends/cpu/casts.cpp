@@ -1,12 +1,15 @@
 #include "backends/cpu/casts.h"
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
+#include <span>
 
 #include "backends/cpu/element.h"
 #include "core/assert.h"
 #include "core/numerics/decode.h"
-#include "core/numerics/encode.h"
+#include "core/numerics/fast_cast.h"
 
 namespace shardcheck::cpu {
 namespace {
@@ -27,40 +30,50 @@ std::array<float, 256> values_of(DType type) {
   return values;
 }
 
-/// Calls visit(index, value as fp32) for every element.
+constexpr std::int64_t kChunk = 2048;  ///< numbers at once: they stay in the first cache
+
+/// Calls visit(index of the first, values as fp32) for every chunk; the visitor may change the values.
 template <class Visit>
-void for_each_value(const Range& range, Visit visit) {
+void for_each_chunk(const Range& range, Visit visit) {
+  std::array<float, kChunk> values;
+  const auto chunks = [&](auto widened) {
+    for (std::int64_t begin = 0; begin < range.numel; begin += kChunk) {
+      const std::int64_t count = std::min(kChunk, range.numel - begin);
+      for (std::int64_t i = 0; i < count; ++i) values[static_cast<std::size_t>(i)] = widened(begin + i);
+      visit(begin, std::span(values).first(static_cast<std::size_t>(count)));
+    }
+  };
   if (is_fp8(range.dtype)) {
-    const std::array<float, 256> values = values_of(range.dtype);
-    for (std::int64_t i = 0; i < range.numel; ++i) visit(i, values[static_cast<std::uint8_t>(range.data[i])]);
-    return;
+    const std::array<float, 256> value_of = values_of(range.dtype);
+    return chunks([&](std::int64_t i) { return value_of[static_cast<std::uint8_t>(range.data[i])]; });
   }
   with_element(range.dtype, [&](auto e) {
     using E = decltype(e);
     const auto* from = reinterpret_cast<const typename E::Stored*>(range.data);
-    for (std::int64_t i = 0; i < range.numel; ++i) visit(i, E::widen(from[i]));
+    chunks([from](std::int64_t i) { return E::widen(from[i]); });
   });
 }
 
-std::uint32_t bits_of(float value) {
-  return std::bit_cast<std::uint32_t>(value);
-}
-
-/// Calls store(index, value) to put an fp32 value into a range of f32, bf16 or f16, one rounding.
+/// Stores chunks of fp32 values into a range of f32, bf16 or f16, one rounding each.
 template <class Body>
 void with_store(const Range& range, Body body) {
   with_element(range.dtype, [&](auto e) {
     using E = decltype(e);
     auto* to = reinterpret_cast<typename E::Stored*>(range.data);
-    body([to](std::int64_t i, float value) {
-      to[i] = E::narrow(value == value ? value : std::bit_cast<float>(0x7FC00000u));
+    body([to](std::int64_t begin, std::span<const float> values) {
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        const float value = values[i];
+        to[begin + static_cast<std::int64_t>(i)] =
+            E::narrow(value == value ? value : std::bit_cast<float>(0x7FC00000u));
+      }
     });
   });
 }
 
-void encode_into(const Range& destination, std::int64_t i, const Format& format, const CastPolicy& policy,
-                 float value) {
-  destination.data[i] = static_cast<std::byte>(encode(format, policy, bits_of(value)));
+/// The codes of a chunk.
+void store_codes(const Range& destination, const FastCast& cast, std::int64_t begin,
+                 std::span<const float> values) {
+  cast(values, std::span(reinterpret_cast<std::uint8_t*>(destination.data) + begin, values.size()));
 }
 
 float scale_in(const Range& range) {
@@ -86,20 +99,23 @@ void cast(const SourceTo& ranges, const CastPolicy& policy) {
   check(source, destination);
   SC_ASSERT(is_fp8(source.dtype) || is_fp8(destination.dtype), "a cast has FP8 on neither side: use Copy");
   if (is_fp8(destination.dtype)) {
-    const Format& format = fp8_format(destination.dtype);
-    for_each_value(source, [&](std::int64_t i, float x) { encode_into(destination, i, format, policy, x); });
+    const FastCast encode(fp8_format(destination.dtype), policy);
+    for_each_chunk(source, [&](std::int64_t begin, std::span<const float> values) {
+      store_codes(destination, encode, begin, values);
+    });
     return;
   }
-  with_store(destination, [&](auto store) { for_each_value(source, store); });
+  with_store(destination, [&](auto store) { for_each_chunk(source, store); });
 }
 
 void quantize(const ScaledRanges& ranges, const CastPolicy& policy) {
   check(ranges.source, ranges.destination);
   SC_ASSERT(!is_fp8(ranges.source.dtype), "quantisation starts from f32, bf16 or f16");
-  const Format& format = fp8_format(ranges.destination.dtype);
+  const FastCast encode(fp8_format(ranges.destination.dtype), policy);
   const float scale = scale_in(ranges.scale);
-  for_each_value(ranges.source, [&](std::int64_t i, float x) {
-    encode_into(ranges.destination, i, format, policy, x * scale);
+  for_each_chunk(ranges.source, [&](std::int64_t begin, std::span<float> values) {
+    for (float& value : values) value *= scale;
+    store_codes(ranges.destination, encode, begin, values);
   });
 }
 
@@ -108,7 +124,10 @@ void dequantize(const ScaledRanges& ranges) {
   SC_ASSERT(is_fp8(ranges.source.dtype), "dequantisation starts from FP8");
   const float scale = scale_in(ranges.scale);
   with_store(ranges.destination, [&](auto store) {
-    for_each_value(ranges.source, [&](std::int64_t i, float x) { store(i, x * scale); });
+    for_each_chunk(ranges.source, [&](std::int64_t begin, std::span<float> values) {
+      for (float& value : values) value *= scale;
+      store(begin, values);
+    });
   });
 }
 
