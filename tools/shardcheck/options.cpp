@@ -181,7 +181,9 @@ bool Options::parse(const std::vector<std::string>& arguments, Session& session)
     session.out << help();
     return false;
   }
-  refuse_unknown(app.remaining());
+  std::vector<std::string> strangers = app.remaining();
+  std::erase(strangers, "--");  // behind it all words are arguments; the mark itself is none
+  refuse_unknown(strangers);
   for (std::size_t i = 0; i < flags_.size(); ++i) {
     if (raw.values[i].empty()) continue;
     const std::string& name = flags_[i].shown.name;

@@ -54,6 +54,13 @@ TEST(Options, AFlagTakesOneValueAndTheRestAreArguments) {
   EXPECT_EQ(targets.seconds, std::optional(0.5));
 }
 
+TEST(Options, BehindTwoDashesAllWordsAreArguments) {
+  Targets targets;
+  parse(targets, {"--word", "b", "--", "-1.5", "--word"});
+  EXPECT_EQ(targets.word, "b");
+  EXPECT_EQ(targets.rest, (std::vector<std::string>{"-1.5", "--word"}));
+}
+
 TEST(Options, TheOrderIsFlagVariableDefault) {
   Targets targets;
   parse(targets, {});
