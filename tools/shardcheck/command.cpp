@@ -35,6 +35,7 @@ constexpr Verb kVerbs[] = {
     {"conform", "recompute recorded data and name every disagreement", conform_verb},
     {"record", "write down results of this machine, for conform", record_verb},
     {"fingerprint", "what this machine's arithmetic is, as far as it can be observed", fingerprint_verb},
+    {"fp8", "narrow numbers by hand: casts, tables, policies compared and inferred, certificates", fp8_verb},
     {"layout", "which rank holds which rows of which tensor, what is padding and why", layout_verb},
     {"list", "properties, clauses, backends, faults, scenarios, protocols", list_verb},
     {"doctor", "what this machine offers, and why a backend is missing", doctor_verb},

@@ -19,9 +19,10 @@ ExitStatus explain_verb(Session& session, const Arguments& arguments);
 ExitStatus zoo_verb(Session& session, const Arguments& arguments);
 ExitStatus redesigns_verb(Session& session, const Arguments& arguments);
 ExitStatus conform_verb(Session& session, const Arguments& arguments);
-ExitStatus layout_verb(Session& session, const Arguments& arguments);
 ExitStatus record_verb(Session& session, const Arguments& arguments);
 ExitStatus fingerprint_verb(Session& session, const Arguments& arguments);
+ExitStatus fp8_verb(Session& session, const Arguments& arguments);
+ExitStatus layout_verb(Session& session, const Arguments& arguments);
 ExitStatus list_verb(Session& session, const Arguments& arguments);
 ExitStatus doctor_verb(Session& session, const Arguments& arguments);
 

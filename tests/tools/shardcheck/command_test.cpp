@@ -15,7 +15,7 @@ TEST(Command, HelpListsEveryVerbAndVersion) {
   const CommandRun help = run({"--help"});
   EXPECT_EQ(help.status, 0);
   for (const char* verb : {"check", "replay", "explain", "zoo", "redesigns", "conform", "record",
-                           "fingerprint", "list", "doctor"}) {
+                           "fingerprint", "fp8", "list", "doctor"}) {
     EXPECT_TRUE(holds(help.out, verb)) << verb;
     const CommandRun own = run({verb, "--help"});
     EXPECT_EQ(own.status, 0) << verb;
