@@ -1,8 +1,11 @@
-// shardcheck replay: one scenario again, and what it breaks.
+// shardcheck replay: one case again, and what it breaks; or op by op on two machines.
 #include <fmt/format.h>
 
 #include <ostream>
 
+#include "core/assert.h"
+#include "core/error.h"
+#include "properties/comparison.h"
 #include "properties/diagnosis/diagnosis.h"
 #include "tools/shardcheck/backend_choice.h"
 #include "tools/shardcheck/given_scenario.h"
@@ -14,6 +17,41 @@
 #include "tools/shardcheck/wording.h"
 
 namespace shardcheck {
+namespace {
+
+/// Every op on both machines, one after the other, and what each wrote compared: the first that differs, with
+/// its operands, and how much of the bounds was used where only a bound holds.
+ExitStatus replay_under_shadow(Session& session, const Counterexample& given, const BackendChoice& choice,
+                               const std::string& file) {
+  const auto lent = factory_of(choice, session.processes)();
+  auto* shadow = dynamic_cast<Shadow*>(&*lent);
+  SC_ASSERT(shadow != nullptr, "a machine against another is a shadow");
+  const Comparison seen = compare_op_by_op(given.scenario, Poison::quiet_nan, *shadow);
+  const Terminal terminal = terminal_of(session.out);
+  if (seen.first) {
+    Finding finding = *seen.first;
+    finding.history.clear();  // its operands say more, below
+    session.out << finding_text(terminal, finding) << "\n"
+                << to_text(*seen.difference) << "\n"
+                << also_text(terminal, seen.others);
+  }
+  std::string compared = fmt::format("{} compared, {}", counted(seen.ops_compared, "op"),
+                                     counted(seen.elements_compared, "element"));
+  if (seen.ops_bounded > 0)
+    compared += fmt::format("; {} within a bound, of which at most {:.2g} % was used",
+                            counted(seen.ops_bounded, "op"), 100 * seen.budget_used);
+  if (seen.ops_unjudged > 0)
+    compared += fmt::format("; {} not judged: no profile and no bound covers the arithmetic",
+                            counted(seen.ops_unjudged, "op"));
+  session.out << labelled(terminal, "scenario", describe(given)) << labelled(terminal, "shadow", compared)
+              << fmt::format(
+                     "{}: {} on {}\n",
+                     seen.first ? paint(terminal, Tone::bad, "BROKEN") : paint(terminal, Tone::good, "held"),
+                     file, describe(choice));
+  return seen.first ? ExitStatus::broken : ExitStatus::held;
+}
+
+}  // namespace
 
 ExitStatus replay_verb(Session& session, const Arguments& arguments) {
   std::string file;
@@ -23,12 +61,24 @@ ExitStatus replay_verb(Session& session, const Arguments& arguments) {
   options.argument(file, {"FAILURE.json", "", "a scenario, as check keeps it under .shardcheck/failures"});
   options.flag(names, {"property", "ID", "only this property, or those of this clause; repeatable"});
   add_flags(options, choice);
+  bool under_shadow = false;
+  options.flag(under_shadow, {"shadow", "",
+                              "no property: every op on --backend and on --against (cpu when none is given), "
+                              "and the first op whose results differ"});
   options.note(
       "Nothing is shrunk, kept or moved. Exit status 1 when the scenario breaks a clause, 0 when it "
       "holds. `shardcheck explain FAILURE.json` says why.");
   if (!options.parse(arguments, session)) return ExitStatus::held;
 
   const Counterexample given = case_in(file);
+  if (under_shadow) {
+    if (given.kind != nullptr)
+      throw bad_input("--shadow", fmt::format("{} is a {}, which is no list of ops", file, given.kind->name));
+    if (session.processes.are_several())
+      throw bad_input("--shadow", "it looks at every rank's bytes; run one process");
+    if (choice.against.empty()) choice.against = "cpu";
+    return replay_under_shadow(session, given, choice, file);
+  }
   meet(session, choice);
   const auto backend = factory_of(choice, session.processes)();
   const auto properties = properties_for(given, names);

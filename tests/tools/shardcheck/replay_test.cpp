@@ -31,6 +31,22 @@ TEST_F(Replay, ANumericFaultShowsOnItsBackend) {
   EXPECT_EQ(run({"replay", "sound.json", "--backend", "faulty:scale-twice"}).status, 1);
 }
 
+TEST_F(Replay, TheShadowNamesTheFirstOpThatDiffers) {
+  write("sound.json", sound_scenario());
+  const CommandRun broken = run({"replay", "sound.json", "--shadow", "--backend", "faulty:scale-twice"});
+  EXPECT_EQ(broken.status, 1) << broken.out << broken.err;
+  for (const char* part :
+       {"differs: scale by", "ulp", "elements written", "ops compared", "BROKEN: sound.json"})
+    EXPECT_TRUE(holds(broken.out, part)) << part << " in\n" << broken.out;
+  const CommandRun same = run({"replay", "sound.json", "--shadow"});
+  EXPECT_EQ(same.status, 0) << same.out << same.err;
+  EXPECT_TRUE(holds(same.out, "held: sound.json on cpu against cpu")) << same.out;
+  write("fault.json", "{\"kind\": \"layout\", \"fault\": \"B9\"}");
+  const CommandRun refused = run({"replay", "fault.json", "--shadow"});
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_TRUE(holds(refused.err, "is a layout, which is no list of ops")) << refused.err;
+}
+
 TEST_F(Replay, FilesThatAreNoScenarioAreSentences) {
   const std::string good = broken_scenario();
   expect_refused("", "");
