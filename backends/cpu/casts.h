@@ -1,5 +1,6 @@
-// Ops with FP8 on one side: casts, quantisation by a given scale and its inverse (fp8 2.1, 2.8). By the
-// fast casts of core/numerics, which equal the readable encoder. A NaN that lands in f32, bf16 or f16 is the canonical one.
+// Ops with FP8 on one side: casts, quantisation by a given scale and its inverse (fp8 2.1, 2.8). By the fast
+// casts of core/numerics, which equal the readable encoder. A NaN that lands in f32, bf16 or f16 is the
+// canonical one.
 #pragma once
 
 #include "backends/cpu/elementwise.h"
