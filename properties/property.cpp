@@ -10,6 +10,7 @@
 #include "properties/layout_bytes/layout_bytes.h"
 #include "properties/layout_laws/layout_case.h"
 #include "properties/quantisation_law/quantisation_property.h"
+#include "properties/recipe_law/recipe_property.h"
 #include "properties/relations.h"
 
 namespace shardcheck {
@@ -130,6 +131,13 @@ const std::vector<Property>& table() {
        .kind = &cast_kind(),
        .judge = judge_cast,
        .situations = cast_situations},
+      {.id = "recipes",
+       .sentence = "a matrix quantised by a recipe keeps the laws of its scales, blocks and directions",
+       .clauses = {"F23", "F25", "F26", "F28", "F30", "F31", "F32", "F33", "F34"},
+       .kind = &recipe_kind(),
+       .judge = judge_recipe_case,
+       .situations = recipe_situations,
+       .share = 20},
       {.id = "sharded-quantisation",
        .sentence = "pieces quantised on their ranks and gathered are the whole, quantised on one",
        .clauses = {"F40", "F41", "F42", "F43", "F44", "F45", "F46", "F47", "F48", "F49"},

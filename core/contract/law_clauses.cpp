@@ -1,5 +1,5 @@
-// The laws of shard layouts, L1 to L30, of casts, of sharded quantisation and of products, as clauses of the
-// catalogue. Judged by properties/layout_laws, cast_law, quantisation_law and gemm_law.
+// The laws of shard layouts, L1 to L30, of casts, recipes, shards and products, as clauses of the
+// catalogue. Judged by properties/layout_laws, cast_law, recipe_law, quantisation_law and gemm_law.
 #include "core/contract/law_clauses.h"
 
 namespace shardcheck {
@@ -76,6 +76,21 @@ constexpr Clause kLaws[] = {
     {"F8", "NaN", "A NaN becomes the NaN that the policy says, and nothing else becomes one.", "fp8 5.1",
      Observer::cases},
     {"F12", "Single rounding", "A cast rounds once, from the declared type of its source.", "fp8 5.1",
+     Observer::cases},
+    {"F23", "Range", "The largest element of a block gets the largest code, or at least half of its number.",
+     "fp8 5.2", Observer::cases},
+    {"F25", "Covariance", "A power of two on all numbers moves the scale and no code.", "fp8 5.2",
+     Observer::cases},
+    {"F26", "Zeros", "Zeros become codes of zero and come back as zeros.", "fp8 5.2", Observer::cases},
+    {"F28", "Error", "A number comes back within the roundings that it passed.", "fp8 5.3", Observer::cases},
+    {"F30", "Block independence", "A change in one block changes codes and scale of that block only.",
+     "fp8 5.3", Observer::cases},
+    {"F31", "Symmetry", "Negation flips signs of codes and nothing else.", "fp8 5.3", Observer::cases},
+    {"F32", "Transpose", "The transpose of a tensor with one scale is its bytes transposed.", "fp8 5.3",
+     Observer::cases},
+    {"F33", "Transposed tiles", "The transpose of tiles is bytes and grid of scales transposed.", "fp8 5.3",
+     Observer::cases},
+    {"F34", "Directions", "The columns of a matrix are quantised as the rows of its transpose.", "fp8 5.3",
      Observer::cases},
     {"F40", "Shard invariance",
      "Codes and scales after the gather equal those of the whole weight, for every partition into pieces.",

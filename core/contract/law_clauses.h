@@ -8,7 +8,7 @@
 
 namespace shardcheck {
 
-/// L1 to L30, then F3, F7, F8 and F12, then F40 to F49, then F66.
+/// L1 to L30, then F3 to F34 as far as they are judged, then F40 to F49, then F66.
 std::span<const Clause> law_clauses();
 
 }  // namespace shardcheck

@@ -11,15 +11,10 @@
 #include "core/recipe/catalogue.h"
 #include "properties/case_fields.h"
 #include "properties/quantisation_law/laws.h"
+#include "properties/quantisation_law/master_family_names.h"
 #include "properties/quantisation_law/zoo.h"
 
 namespace shardcheck::case_fields {
-
-template <>
-struct EnumNames<MasterFamily> {
-  static constexpr std::string_view names[] = {"log_uniform", "outlier", "midpoints", "equal",
-                                               "zeros",       "tiny",    "special"};
-};
 
 template <>
 struct FieldsOf<WeightShape> {
