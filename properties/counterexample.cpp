@@ -1,6 +1,11 @@
 #include "properties/counterexample.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string_view>
 
 #include "core/error.h"
 #include "properties/property.h"
@@ -27,17 +32,19 @@ std::string to_json(const Counterexample& counterexample) {
 Counterexample counterexample_from_json(const std::string& text, const std::string& where) {
   const std::string kind = kind_in(text, where);
   if (kind.empty()) return counterexample_of(scenario_from_json(text, where));
-  std::string known;
+  std::set<std::string_view> known;
   for (const Property& property : properties()) {
     if (property.kind == nullptr) continue;
     if (property.kind->name == kind) {
       const std::unique_ptr<Case> c = property.kind->read(text, where);
       return {.kind = property.kind, .json = c->json()};
     }
-    known += (known.empty() ? "" : ", ") + std::string(property.kind->name);
+    known.insert(property.kind->name);
   }
-  throw bad_input(where, "kind: \"" + kind + "\" is no kind of case; there are " + known +
-                             ", and scenarios, which have no such field");
+  throw bad_input(where,
+                  fmt::format("kind: \"{}\" is no kind of case; there are {}, and scenarios, which have "
+                              "no such field",
+                              kind, fmt::join(known, ", ")));
 }
 
 std::string describe(const Counterexample& counterexample) {

@@ -30,7 +30,8 @@ TEST(Counterexample, AnUnknownKindNamesTheKnown) {
     counterexample_from_json(R"({"kind": "layuot"})", "file");
     FAIL();
   } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("there are layout, product"), std::string::npos) << error.what();
+    for (const char* part : {"there are ", "layout, ", "product"})
+      EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
   }
   EXPECT_THROW(counterexample_from_json(std::string(100'000, '['), "file"), Error);
 }

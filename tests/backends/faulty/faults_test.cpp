@@ -123,15 +123,17 @@ TEST(Faults, GatherBackwards) {
 }
 
 TEST(Faults, FastAccumulation) {
-  // 1 and 16 products of 2^-12: the short accumulator keeps 13 bits behind the largest product.
-  const Matmul product{.m = 1, .n = 1, .k = 64, .scales_a = ScaleKind::tensor, .scales_b = ScaleKind::tensor};
-  std::vector<double> a(64, 0x1p-7), b(64, 0x1p-7);
+  // 1, and then 255 products of 2^-14: the short accumulator keeps 13 bits behind the largest and loses all
+  // of them; promotion after 128 products begins anew, so that the second chunk's 2^-7 is kept.
+  const Matmul product{
+      .m = 1, .n = 1, .k = 256, .scales_a = ScaleKind::tensor, .scales_b = ScaleKind::tensor};
+  std::vector<double> a(256, 0x1p-7), b(256, 0x1p-7);
   a[0] = b[0] = 1;
   const auto result = [&](const std::string& backend) {
     Rig rig(backend, "hopper", 1);
     auto& op = rig.op(product);
     for (const auto* operand : {&a, &b}) {
-      const View view = rig.buffer(DType::e4m3, 64);
+      const View view = rig.buffer(DType::e4m3, 256);
       Codes codes;
       for (const double value : *operand) codes.push_back(rounded(DType::e4m3, value));
       rig.write(0, view, codes);
@@ -148,7 +150,8 @@ TEST(Faults, FastAccumulation) {
     rig.run();
     return rig.read(0, d);
   };
-  EXPECT_NE(result("cpu"), result("faulty:fast-accumulation"));
+  EXPECT_EQ(result("cpu"), (Codes{0x3F810000u})) << "1 + 2^-7";
+  EXPECT_EQ(result("faulty:fast-accumulation"), (Codes{0x3F800000u}));
 }
 
 TEST(Faults, HaveNamesAndSentencesOfTheirOwn) {

@@ -92,6 +92,7 @@ TEST_P(Faults, AreNamedByOpElementAndValues) {
 
 const Communicate kSum{Collective::all_reduce, Reduction::sum, 3};
 const Communicate kAverage{Collective::all_reduce, Reduction::average, 3};
+const Communicate kGather{Collective::all_gather, Reduction::sum, 3};
 const double kPrecise = 1 + 0x1p-10;
 
 INSTANTIATE_TEST_SUITE_P(
@@ -122,6 +123,8 @@ INSTANTIATE_TEST_SUITE_P(
             "empty-gemm-skips", Gemm{0, 1, 2, false}, {{bf16, {}}, {bf16, {}}, {f32, {0, 9}}}, 0, 1, 0, 9},
         FaultCase{"truncate-cast", Copy{}, {{f32, {1, 1.999}}, {bf16, {0, 0}}}, 0, 1, 2, 1.9921875},
         FaultCase{"flush-subnormals", Scale{0.5f}, {{f16, {1, 0x1p-14}}}, 0, 1, 0x1p-15, 0},
+        FaultCase{
+            "gather-backwards", kGather, {{f32, {1, 2, 3}}, {f32, {0, 0, 0, 0, 0, 0, 0, 0, 0}}}, 0, 0, 1, 3},
         FaultCase{"lose-zero-sign", Scale{-1}, {{f32, {1, 0}}}, 0, 1, -0.0, 0}),
     [](const testing::TestParamInfo<FaultCase>& info) {
       std::string name = info.param.fault;
@@ -129,8 +132,9 @@ INSTANTIATE_TEST_SUITE_P(
       return name;
     });
 
+/// All but fast-accumulation, which changes no exact sum (tests/backends/faulty/faults_test.cpp).
 TEST(Faults, AllHaveACase) {
-  EXPECT_EQ(list_numeric_faults().size(), 12u);
+  EXPECT_EQ(list_numeric_faults().size(), 13u + 1u);
 }
 
 TEST(ShadowBackend, ExplainsTheElementByItsOperands) {

@@ -46,6 +46,8 @@ TEST(Gemm, RefusesWhatWasNotMeasured) {
   GemmProblem block = problem_of(e4m3, e4m3, kBlock, ScaleMode::vector128);
   EXPECT_FALSE(refused(kHopper, block));
   block.alpha = 0.5f;
+  EXPECT_FALSE(refused(kHopper, block)) << "measured: alpha comes last";
+  block.split_k = 2;
   EXPECT_TRUE(refused(kHopper, block));
   EXPECT_FALSE(refused(kIdeal, block));
 }
