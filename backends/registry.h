@@ -30,8 +30,8 @@ std::vector<BackendEntry> list_backends();
 std::unique_ptr<Backend> make_backend(const std::string& spec, const BackendOptions& options);
 
 /// The same for one of several processes that each hold a part of the ranks: a Joint (core/joint.h), or a
-/// shadow whose candidate is the whole of one and whose reference, which no GPU can be, every process computes
-/// for itself. All processes make this call. `transport` must outlive the backend.
+/// shadow whose candidate is the whole of one and whose reference, which no GPU can be, every process
+/// computes for itself. All processes make this call. `transport` must outlive the backend.
 std::unique_ptr<Backend> make_backend(const std::string& spec, const BackendOptions& options,
                                       Transport& transport);
 

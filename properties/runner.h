@@ -23,9 +23,9 @@ struct RunOptions {
   std::int32_t threads = 1;
   std::string fault;   ///< an entry of the zoo, switched on in every case; or empty
   std::string clause;  ///< only findings of this clause count as a failure; empty: all do
-  std::function<LentBackend()> make_backend;  ///< called at most once a thread
-  std::function<void(std::int64_t done)> progress;         ///< called now and then, from one thread at a time
-  const std::atomic<bool>* stop = nullptr;                 ///< set by an interrupt: finish early
+  std::function<LentBackend()> make_backend;        ///< called at most once a thread
+  std::function<void(std::int64_t done)> progress;  ///< called now and then, from one thread at a time
+  const std::atomic<bool>* stop = nullptr;          ///< set by an interrupt: finish early
   /// Where several processes run this search, each on one thread: true when it is true on any of them. Asked
   /// equally often on all, so that time and interrupts end them in one place. Else empty.
   std::function<bool(bool here)> anywhere;

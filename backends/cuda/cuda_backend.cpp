@@ -27,11 +27,7 @@ namespace {
 class CudaBackend final : public Backend, public Digesting {
  public:
   explicit CudaBackend(const CudaOptions& options)
-      : machine_(options),
-        memory_(machine_),
-        digests_(machine_),
-        gemm_(options),
-        collectives_(machine_) {}
+      : machine_(options), memory_(machine_), digests_(machine_), gemm_(options), collectives_(machine_) {}
 
   BackendInfo info() const override {
     return {"cuda", machine_.describe(), machine_.is_hopper() ? "hopper" : "unknown", machine_.gpus()};

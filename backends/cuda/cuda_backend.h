@@ -3,9 +3,10 @@
 // stands in. Next: machine.h (GPUs), memory.h (buffers), elementwise.h, gemm.h and collectives.h (the
 // families of ops), backends/fold_order.h (the order of additions).
 //
-// Plans are not captured into CUDA graphs. Measured on an H200: a launch costs the host 3.5 us (8.7 with eight
-// threads), a node of a graph that is replayed 0.9 (1.8), and to instantiate one 5.3 (29). A case executes its
-// plan once or twice, so a graph would cost more than it saves; it pays from the third replay on.
+// Plans are not captured into CUDA graphs. Measured on an H200: a launch costs the host 3.5 us (8.7 with
+// eight threads), a node of a graph that is replayed 0.9 (1.8), and to instantiate one 5.3 (29). A case
+// executes its plan once or twice, so a graph would cost more than it saves; it pays from the third replay
+// on.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// Rates of the arithmetic profiles: multiply-accumulates a second of a weight gradient, one core. Beside them, in the
-// same run, the core's own ceiling: double-precision fused multiply-adds from registers.
+// Rates of the arithmetic profiles: multiply-accumulates a second of a weight gradient, one core. Beside
+// them, in the same run, the core's own ceiling: double-precision fused multiply-adds from registers.
 #include <benchmark/benchmark.h>
 
 #include <cmath>
@@ -16,7 +16,8 @@ std::vector<std::byte> random_bf16(std::int64_t numel, std::uint64_t stream) {
   std::vector<std::byte> bytes(static_cast<std::size_t>(2 * numel));
   for (std::int64_t i = 0; i < numel; ++i) {
     const std::uint32_t word = philox(1, stream, static_cast<std::uint64_t>(i))[0];
-    const std::uint16_t code = f32_to_bf16(std::ldexp(static_cast<float>(static_cast<std::int32_t>(word)), -31));
+    const std::uint16_t code =
+        f32_to_bf16(std::ldexp(static_cast<float>(static_cast<std::int32_t>(word)), -31));
     std::memcpy(bytes.data() + 2 * i, &code, 2);
   }
   return bytes;

@@ -140,9 +140,8 @@ TEST(Safetensors, HostileFiles) {
 
 /// Every prefix and every changed byte of a good header is read or refused with an Error, and nothing else.
 TEST(Safetensors, AnyDamageIsReadOrRefused) {
-  const std::string good =
-      R"({"t":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},)"
-      R"("u":{"dtype":"U8","shape":[1,3],"data_offsets":[8,11]}})";
+  const std::string good = R"({"t":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},)"
+                           R"("u":{"dtype":"U8","shape":[1,3],"data_offsets":[8,11]}})";
   int read = 0, refused = 0;
   const auto attempt = [&](const std::string& header) {
     try {

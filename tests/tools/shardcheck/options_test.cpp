@@ -2,8 +2,8 @@
 #include "tools/shardcheck/options.h"
 
 #include "core/error.h"
-#include "tools/shardcheck/processes.h"
 #include "tests/tools/shardcheck/command_run.h"
+#include "tools/shardcheck/processes.h"
 
 namespace shardcheck {
 namespace {
