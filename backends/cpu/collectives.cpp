@@ -134,7 +134,23 @@ void CollectiveUnit::gather(const CollectiveRanges& group) {
   }
 }
 
+/// The order of a maximum says nothing, so neither does the fold.
+void CollectiveUnit::largest(const CollectiveRanges& group) {
+  SC_ASSERT(group.inputs[0].dtype == DType::f32, "a maximum is of fp32 numbers");
+  result_.assign(static_cast<std::size_t>(group.inputs[0].bytes()), std::byte{0});
+  auto* const to = reinterpret_cast<float*>(result_.data());
+  for (std::int64_t i = 0; i < group.inputs[0].numel; ++i) {
+    float most = reinterpret_cast<const float*>(group.inputs[0].data)[i];
+    for (const Range& input : group.inputs.subspan(1)) {
+      const float other = reinterpret_cast<const float*>(input.data)[i];
+      if (most != most || other > most) most = other;
+    }
+    to[i] = most;
+  }
+}
+
 void CollectiveUnit::reduce(Reduction reduction, const CollectiveRanges& group, const Fold& fold) {
+  if (reduction == Reduction::maximum) return largest(group);
   const std::int64_t numel = group.inputs[0].numel;
   const std::vector<PartialSum> parts = partial_sums(fold, group.ranks);
   result_.resize(static_cast<std::size_t>(group.inputs[0].bytes()));

@@ -28,6 +28,7 @@ class CollectiveUnit {
   void run_group(const Communicate& communicate, const CollectiveRanges& group, const Fold& fold);
   void reduce(Reduction reduction, const CollectiveRanges& group, const Fold& fold);
   void gather(const CollectiveRanges& group);
+  void largest(const CollectiveRanges& group);
 
   std::vector<std::byte> result_;  ///< what the group computed, in the element type
 };

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "backends/cpu/block_ops.h"
 #include "backends/cpu/casts.h"
 #include "backends/cpu/collectives.h"
 #include "backends/cpu/elementwise.h"
@@ -102,6 +103,35 @@ struct CpuBackend::Run {
   }
   void operator()(const Dequantize&) const {
     on_each_rank([&](std::size_t i) { cpu::dequantize(scaled(i)); });
+  }
+  void operator()(const TakeAmax& take) const {
+    on_each_rank([&](std::size_t i) { cpu::take_amax(take, {range(0, i), range(1, i)}); });
+  }
+  void operator()(const ScaleFromAmax& scale) const {
+    on_each_rank([&](std::size_t i) {
+      cpu::scale_from_amax(scale, {range(0, i), range(1, i), range(2, i)});
+    });
+  }
+  void operator()(const QuantizeBlocks& quantize) const {
+    on_each_rank([&](std::size_t i) { cpu::quantize_blocks(quantize, scaled(i)); });
+  }
+  void operator()(const DequantizeBlocks& dequantize) const {
+    on_each_rank([&](std::size_t i) { cpu::dequantize_blocks(dequantize, scaled(i)); });
+  }
+  void operator()(const QuantizeMatrix& quantize) const {
+    on_each_rank([&](std::size_t i) {
+      cpu::quantize_matrix(quantize, range(0, i), {range(1, i), range(2, i)}, {range(3, i), range(4, i)});
+    });
+  }
+  void operator()(const DeriveColumnCopy& derive) const {
+    on_each_rank([&](std::size_t i) {
+      cpu::derive_column_copy(derive, {range(0, i), range(1, i)}, {range(2, i), range(3, i)});
+    });
+  }
+  void operator()(const CloseDelayedStep& close) const {
+    on_each_rank([&](std::size_t i) {
+      cpu::close_delayed_step(close, {range(0, i), range(1, i), range(2, i)});
+    });
   }
   void operator()(const Matmul& matmul) const {
     on_each_rank([&](std::size_t i) {

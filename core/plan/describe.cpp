@@ -3,6 +3,7 @@
 
 #include "core/numerics/cast_policy.h"
 #include "core/plan/plan.h"
+#include "core/recipe/catalogue.h"
 
 namespace shardcheck {
 namespace {
@@ -22,6 +23,12 @@ std::string_view name_of(HookAction action) {
   constexpr std::string_view names[] = {"drops param.grad", "adds param.grad", "copies param.grad",
                                         "zero-fills the range", "does nothing"};
   return names[static_cast<int>(action)];
+}
+
+/// "te-mxfp8, rows" of an op on blocks.
+std::string name_of(const BlockCopy& of) {
+  return fmt::format("{}, {}", recipe::recipes()[static_cast<std::size_t>(of.recipe)].name,
+                     of.direction == recipe::Direction::row ? "rows" : "columns");
 }
 
 std::string verb_of_add(Purpose purpose) {
@@ -61,12 +68,34 @@ struct Verb {
     return fmt::format("GEMM {} x {} x {}, beta = {}{}", matmul.m, matmul.n, matmul.k,
                        matmul.accumulate ? 1 : 0, matmul.fast_accumulation ? ", fast accumulation" : "");
   }
+  std::string operator()(const TakeAmax& take) const {
+    return fmt::format("take amaxes ({}) of elements from {}", name_of(take.of), take.start);
+  }
+  std::string operator()(const ScaleFromAmax& scale) const {
+    return fmt::format("scales from amaxes ({})", name_of(scale.of));
+  }
+  std::string operator()(const QuantizeBlocks& quantize) const {
+    return fmt::format("quantise ({}) elements from {}", name_of(quantize.of), quantize.start);
+  }
+  std::string operator()(const DequantizeBlocks& dequantize) const {
+    return fmt::format("dequantise ({}) elements from {}", name_of(dequantize.of), dequantize.start);
+  }
+  std::string operator()(const QuantizeMatrix& quantize) const {
+    return fmt::format("quantise a whole matrix ({})",
+                       recipe::recipes()[static_cast<std::size_t>(quantize.of.recipe)].name);
+  }
+  std::string operator()(const DeriveColumnCopy& derive) const {
+    return fmt::format("derive the column copy ({}) of the codes",
+                       recipe::recipes()[static_cast<std::size_t>(derive.of.recipe)].name);
+  }
+  std::string operator()(const CloseDelayedStep&) const { return "close a step of delayed scaling"; }
   std::string operator()(const Add&) const { return verb_of_add(op.why.purpose); }
   std::string operator()(const Scale& scale) const { return fmt::format("scale by {}", scale.factor); }
   std::string operator()(const Communicate& c) const {
     const char* what = c.collective == Collective::all_gather ? ""
                        : c.reduction == Reduction::sum        ? " (sum)"
-                                                              : " (average)";
+                       : c.reduction == Reduction::average    ? " (average)"
+                                                              : " (maximum)";
     return fmt::format("{}{} over groups of {}", name_of(c.collective), what, c.group);
   }
   std::string operator()(const SgdStep& sgd) const {

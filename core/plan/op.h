@@ -8,6 +8,7 @@
 #include <string_view>
 #include <variant>
 
+#include "core/recipe/recipe.h"
 #include "core/types.h"
 
 namespace shardcheck {
@@ -74,6 +75,56 @@ struct Matmul {
   bool accumulate = false;  ///< beta = 1
   float alpha = 1;
 };
+/// Which quantised copy of which matrix a block op speaks of (fp8 3): a recipe of core/recipe/catalogue.h
+/// with 8-bit elements and one level of scales, a direction, and the row-major matrix. Codes have the
+/// elements of the operand's type; a plane of scales lies as the recipe stores it, padding included.
+struct BlockCopy {
+  std::int8_t recipe = 0;  ///< index in recipe::recipes()
+  recipe::Direction direction = recipe::Direction::row;
+  std::int64_t rows = 0, columns = 0;
+};
+/// operand 1 (fp32, one a block, row-major over the grid of blocks) := the larger of itself and of the
+/// magnitudes of operand 0 in its block; operand 0 is elements [start, start + numel) of the matrix.
+struct TakeAmax {
+  BlockCopy of;
+  std::int64_t start = 0;
+};
+/// From the amaxes of all blocks (operand 0): operand 1 (fp32, one a block) := what elements meet,
+/// operand 2 := the plane of stored scales.
+struct ScaleFromAmax {
+  BlockCopy of;
+};
+/// operand 2 := encode(operand 0 by the factor of its block in operand 1), for elements [start, start +
+/// numel) of the matrix, in the order of the source.
+struct QuantizeBlocks {
+  BlockCopy of;
+  std::int64_t start = 0;
+};
+/// operand 2 := RN(decode(operand 0) * stored scale of its block in operand 1), rounded once more when
+/// operand 2 is narrower than fp32. Codes in the order of the source, elements [start, start + numel).
+struct DequantizeBlocks {
+  BlockCopy of;
+  std::int64_t start = 0;
+};
+/// A whole matrix (operand 0) on one rank becomes both of its copies: 1 row codes, 2 row scales, 3 column
+/// codes, 4 column scales, each as the recipe stores it; views of zero elements where a copy is not wanted.
+/// `of.direction` says nothing here.
+struct QuantizeMatrix {
+  BlockCopy of;
+};
+/// The column copy (operand 2 codes, operand 3 scales) out of the row copy (operands 0 and 1), where the
+/// recipe derives it (F32, F33).
+struct DeriveColumnCopy {
+  BlockCopy of;
+};
+/// Delayed scaling closes a step (fp8 3.1): operand 0 the amax of the group (fp32, one), operand 1 the
+/// history (fp32, slot 0 is the open step), operand 2 the scale and its inverse (fp32, two).
+struct CloseDelayedStep {
+  bool most_recent = false;    ///< else the largest of the window
+  bool rolls_on_zero = false;  ///< a step whose amax is 0 moves the window too
+  std::int8_t margin = 0;
+  float largest = 448;  ///< fmax of the elements
+};
 /// operand 1 := operand 1 + operand 0, one rounding to the type of operand 1.
 struct Add {};
 /// operand 0 := operand 0 * factor, the factor in fp32, one rounding to the type of operand 0.
@@ -82,7 +133,8 @@ struct Scale {
 };
 enum class Collective : std::uint8_t { all_reduce, reduce_scatter, all_gather };
 /// average: every addend is first multiplied by 1/R rounded to the element type, as NCCL does (wgrad 8.3).
-enum class Reduction : std::uint8_t { sum, average };
+/// maximum: of fp32 numbers without NaN; a NaN is dropped (fp8 3.0).
+enum class Reduction : std::uint8_t { sum, average, maximum };
 /// Over consecutive groups of `group` ranks of the op's list. Operand 0 is the input, operand 1 the output,
 /// which may lie inside the input. A reduction adds in ascending order of the ranks, one rounding to the
 /// element type an addition. reduce_scatter: rank i of the group gets part i of `group` equal parts;
@@ -141,9 +193,11 @@ struct Finish {};
 /// The consumer has finished (STEP).
 struct EndStep {};
 
-using Action = std::variant<Allocate, Undefine, Fill, Gemm, Copy, Cast, Quantize, Dequantize, Matmul, Add,
-                            Scale, Communicate, SgdStep, Record, Wait, BeginStep, BeginMicrobatch, OpenLease,
-                            Acquire, CloseLease, Flag, Return, Hook, Ready, Finish, EndStep>;
+using Action =
+    std::variant<Allocate, Undefine, Fill, Gemm, Copy, Cast, Quantize, Dequantize, Matmul, TakeAmax,
+                 ScaleFromAmax, QuantizeBlocks, DequantizeBlocks, QuantizeMatrix, DeriveColumnCopy,
+                 CloseDelayedStep, Add, Scale, Communicate, SgdStep, Record, Wait, BeginStep, BeginMicrobatch,
+                 OpenLease, Acquire, CloseLease, Flag, Return, Hook, Ready, Finish, EndStep>;
 
 /// The part that an op plays in the contract; the same Add is a fold of param.grad or a shard accumulation.
 enum class Purpose : std::uint8_t {

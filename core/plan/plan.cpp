@@ -23,8 +23,9 @@ std::string_view name_of(BetaRule rule) {
 }
 
 std::string_view name_of(BufferRole role) {
-  constexpr std::string_view names[] = {"inputs",     "main_grad",   "lease_slot", "shard",  "staging",
-                                        "param_grad", "placeholder", "master",     "weights"};
+  constexpr std::string_view names[] = {"inputs",     "main_grad",   "lease_slot", "shard",      "staging",
+                                        "param_grad", "placeholder", "master",     "weights",    "initial",
+                                        "codes",      "scales",      "amaxes",     "activations"};
   return names[static_cast<int>(role)];
 }
 
@@ -59,6 +60,13 @@ struct AccessOf {
   Access operator()(const Matmul& matmul) const {
     return {static_cast<std::uint8_t>(matmul.accumulate ? 0b11111 : 0b01111), 0b10000};
   }
+  Access operator()(const TakeAmax&) const { return {0b11, 0b10}; }
+  Access operator()(const ScaleFromAmax&) const { return {0b001, 0b110}; }
+  Access operator()(const QuantizeBlocks&) const { return {0b011, 0b100}; }
+  Access operator()(const DequantizeBlocks&) const { return {0b011, 0b100}; }
+  Access operator()(const QuantizeMatrix&) const { return {0b00001, 0b11110}; }
+  Access operator()(const DeriveColumnCopy&) const { return {0b0011, 0b1100}; }
+  Access operator()(const CloseDelayedStep&) const { return {0b111, 0b110}; }
   Access operator()(const Add&) const { return {0b11, 0b10}; }
   Access operator()(const Scale&) const { return {0b1, 0b1}; }
   Access operator()(const Communicate&) const { return {0b01, 0b10}; }

@@ -23,6 +23,11 @@ enum class BufferRole : std::uint8_t {
   placeholder,  ///< the cached dummy gradient
   master,       ///< fp32 weights of the optimizer
   weights,      ///< weights in the parameter's type
+  initial,      ///< the high-precision weights that codes were first made of, kept until masters are built
+  codes,        ///< FP8 codes of weights
+  scales,       ///< their stored scales
+  amaxes,       ///< largest magnitudes, factors and histories on the way to a scale
+  activations,  ///< what products of weights read and write: quantised inputs, outputs
 };
 std::string_view name_of(BufferRole role);
 
@@ -52,6 +57,15 @@ struct Placement {
   std::int64_t first = 0;
 };
 
+/// One quantised copy of a parameter, with the same views on every rank; a rank that holds a shard has valid
+/// codes in its own pieces only (fp8 4.9).
+struct WeightCopy {
+  ParamId parameter;
+  recipe::Direction direction = recipe::Direction::row;
+  View codes, scales;
+  bool is_derived = false;  ///< made out of the row copy after a gather, never gathered itself
+};
+
 /// Undefined bytes are filled with it: a quiet NaN in one run, a large finite value in another (W3).
 enum class Poison : std::uint8_t { quiet_nan, large };
 
@@ -68,6 +82,7 @@ struct Plan {
   std::vector<Op> ops;
   std::vector<Placement>
       owned;  ///< what the consumer reads at the Finish of every step, by parameter and rank
+  std::vector<WeightCopy> weight_copies;  ///< of parameters with FP8 weights
   std::int32_t events = 0;
 
   std::vector<View> view_arena;

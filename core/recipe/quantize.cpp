@@ -26,19 +26,14 @@ bool is_stored_transposed(const Recipe& recipe, Direction direction) {
   return direction == Direction::column && recipe.second_copy != SecondCopy::requantised_in_place;
 }
 
-const ScaleStorage& storage_of(const Recipe& recipe, Direction direction) {
-  return direction == Direction::row ? recipe.row_scales : recipe.column_scales;
-}
-
-/// A recipe whose second copy is derived has one grid, that of rows; the column copy is a view of it.
-Direction grid_direction(const Recipe& recipe, Direction direction) {
-  return is_derivable(recipe.second_copy) ? Direction::row : direction;
-}
-
 }  // namespace
 
+Blocks blocks_of(const Recipe& recipe, Direction direction, Extent extent) {
+  return blocks_of(recipe.block, is_derivable(recipe.second_copy) ? Direction::row : direction, extent);
+}
+
 std::vector<float> amaxes_of(const Recipe& recipe, Direction direction, const Matrix& matrix) {
-  const Blocks blocks = blocks_of(recipe.block, grid_direction(recipe, direction), matrix.extent);
+  const Blocks blocks = blocks_of(recipe, direction, matrix.extent);
   std::vector<float> amaxes(static_cast<std::size_t>(blocks.count()));
   take_amaxes(blocks, recipe.amax_nan, {0, matrix.values}, amaxes);
   return amaxes;
@@ -81,7 +76,7 @@ QuantizedCopy stored_copy(const Recipe& recipe, const Wanted& wanted, const Bloc
 
 QuantizedCopy quantize(const Recipe& recipe, const Wanted& wanted, const Matrix& matrix) {
   SC_ASSERT(std::ssize(matrix.values) == matrix.extent.numel(), "a matrix has another number of elements");
-  const Blocks blocks = blocks_of(recipe.block, grid_direction(recipe, wanted.direction), matrix.extent);
+  const Blocks blocks = blocks_of(recipe, wanted.direction, matrix.extent);
   const std::vector<float> amaxes = amaxes_of(recipe, wanted.direction, matrix);
   const Scales scales = scales_of(
       recipe, wanted.elements,
@@ -108,7 +103,7 @@ QuantizedCopy second_copy_of(const Recipe& recipe, const QuantizedCopy& first) {
 }
 
 std::vector<float> dequantize(const Recipe& recipe, const QuantizedCopy& copy) {
-  const Blocks blocks = blocks_of(recipe.block, grid_direction(recipe, copy.direction), copy.source);
+  const Blocks blocks = blocks_of(recipe, copy.direction, copy.source);
   const std::vector<std::uint32_t> grid = grid_in(copy.scales, storage_of(recipe, copy.direction));
   const bool turned = is_stored_transposed(recipe, copy.direction);
   const auto codes = turned ? transposed(copy.stored, copy.codes) : copy.codes;

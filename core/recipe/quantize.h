@@ -38,6 +38,14 @@ struct QuantizedCopy {
   bool operator==(const QuantizedCopy&) const = default;
 };
 
+/// The blocks of a copy. A recipe whose second copy is derived has one grid, that of rows.
+Blocks blocks_of(const Recipe& recipe, Direction direction, Extent extent);
+
+/// How a copy's scales are stored.
+inline const ScaleStorage& storage_of(const Recipe& recipe, Direction direction) {
+  return direction == Direction::row ? recipe.row_scales : recipe.column_scales;
+}
+
 /// Amaxes of every block of the whole matrix.
 std::vector<float> amaxes_of(const Recipe& recipe, Direction direction, const Matrix& matrix);
 
