@@ -215,6 +215,9 @@ enum class Purpose : std::uint8_t {
   divide,      ///< finalize: token division
   consume,     ///< the optimizer
   weights,     ///< cast and gather of parameters
+  forward,     ///< product with a weight, and what quantises its operands (fp8 4.9 E9)
+  backward,    ///< the same for the data gradient (E10)
+  recompute,   ///< forward again, because its activations were dropped (E14)
 };
 std::string_view name_of(Purpose purpose);
 
