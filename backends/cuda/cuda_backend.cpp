@@ -195,6 +195,14 @@ struct CudaBackend::Run {
               "dequantisation goes from FP8 to floats");
     convert({0, 1, 2}, 0);
   }
+  template <class BlockOp>
+  requires requires(const BlockOp& block_op) {
+    block_op.of.recipe;
+  } || std::is_same_v<BlockOp, CloseDelayedStep>
+  void operator()(const BlockOp&) const {
+    throw Error(ErrorKind::machine_cannot,
+                "cuda: no kernels for blocks of elements with a common scale; --backend cpu has them");
+  }
   void operator()(const Copy&) const {
     source_to([](const gpu::Launch& launch, cudaStream_t stream) {
       if (launch.types.source == launch.types.destination) {
