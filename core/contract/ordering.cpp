@@ -1,0 +1,126 @@
+#include "core/contract/ordering.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "core/contract/reporter.h"
+
+namespace shardcheck {
+namespace {
+
+/// The part that an op plays in an order.
+enum class Act : std::uint8_t { write, zero, scale, reduce, accumulate, consume, open, close, other };
+
+Act act_of(const Op& op) {
+  if (std::holds_alternative<OpenLease>(op.action)) return Act::open;
+  if (std::holds_alternative<CloseLease>(op.action)) return Act::close;
+  if (std::holds_alternative<Finish>(op.action)) return Act::consume;
+  switch (op.why.purpose) {
+    case Purpose::write:
+    case Purpose::fold: return Act::write;
+    case Purpose::zero: return Act::zero;
+    case Purpose::scale:
+    case Purpose::stage: return Act::scale;
+    case Purpose::reduce: return Act::reduce;
+    case Purpose::accumulate:
+    case Purpose::unstage: return Act::accumulate;
+    case Purpose::divide:
+    case Purpose::consume: return Act::consume;
+    default: return Act::other;
+  }
+}
+
+constexpr RequiredEdge kReadsPartial{"E1", "W21", "the reduction reads a gradient that is not whole yet"};
+constexpr RequiredEdge kSlot{"E2", "W33", "the slot holds two layers at once"};
+constexpr RequiredEdge kScatter{"E3", "W23", "the shard misses data"};
+constexpr RequiredEdge kShard{"E4", "W23", "one of the two updates of the shard is lost"};
+constexpr RequiredEdge kFree{"E6", "W34", "another layer may get this storage while it is in use"};
+constexpr RequiredEdge kResult{"E7", "W23", "the consumer reads an older gradient"};
+constexpr RequiredEdge kConsumer{"E8", "W6", "the consumer reads bytes of the next step"};
+constexpr RequiredEdge kZero{"E9", "W4", "the write adds to old data, or is erased"};
+constexpr RequiredEdge kDummy{"E13", "W14", "garbage of the placeholder is added"};
+constexpr RequiredEdge kFill{"E17", "W4", "the fill of the lease erases the gradient"};
+constexpr RequiredEdge kFlight{"E1", "W22", "the collective sends a mix of old and new bytes"};
+constexpr RequiredEdge kWeights{"E10", "F46", "a product reads weights that are half of another version"};
+
+bool is_of_weights(BufferRole role) {
+  return role >= BufferRole::master && role <= BufferRole::activations;
+}
+
+RequiredEdge edge_between(Act first, Act second, BufferRole role) {
+  if (role == BufferRole::param_grad || role == BufferRole::placeholder) return kDummy;
+  if (is_of_weights(role)) return kWeights;
+  if (second == Act::open || first == Act::close) return kSlot;
+  if (second == Act::close) return kFree;
+  if (first == Act::open) return kSlot;
+  if (first == Act::consume) return kConsumer;
+  if (second == Act::consume) return kResult;
+  if (first == Act::zero || second == Act::zero) return role == BufferRole::lease_slot ? kFill : kZero;
+  if (first == Act::accumulate && second == Act::accumulate) return kShard;
+  if (first == Act::write) return kReadsPartial;
+  if (second == Act::write) return kFlight;
+  return kScatter;
+}
+
+const Op& op_at(const Plan& plan, OpIndex index) {
+  return plan.ops[static_cast<std::size_t>(index.value)];
+}
+
+std::string_view name_of(Stream stream) {
+  constexpr std::array<std::string_view, kStreams> names = {"compute", "reduce"};
+  return names[static_cast<std::size_t>(stream)];
+}
+
+/// Parameter and element at the begin of the racing bytes; in a recycled slot by the lease that is open
+/// there.
+std::optional<Reporter::Place> place_of(const Plan& plan, const Race& race) {
+  Reporter reporter(plan);
+  for (std::int32_t i = 0; i <= race.second.value; ++i) {
+    const Op& op = op_at(plan, OpIndex{i});
+    if (const auto* lease = std::get_if<OpenLease>(&op.action))
+      reporter.open_lease(lease->bucket, plan.operand(op, 0)[0]);
+  }
+  return reporter.place(race.rank, race.bytes.buffer, race.bytes.offset);
+}
+
+}  // namespace
+
+RequiredEdge edge_of(const Plan& plan, const Race& race) {
+  return edge_between(act_of(op_at(plan, race.first)), act_of(op_at(plan, race.second)),
+                      plan.buffer(race.bytes.buffer).role);
+}
+
+Finding finding_of(const Plan& plan, const Race& race) {
+  const Op &first = op_at(plan, race.first), &second = op_at(plan, race.second);
+  const RequiredEdge edge = edge_of(plan, race);
+  Finding finding{.clause = std::string(edge.clause)};
+  finding.sentence = fmt::format(
+      "nothing orders it after op {}, which touches {}[{}:{}) too: the {} stream must wait for the {} stream "
+      "here (edge {}), else {}",
+      race.first.value, plan.buffer(race.bytes.buffer).name, race.bytes.offset,
+      race.bytes.offset + race.bytes.numel, name_of(second.stream), name_of(first.stream), edge.id,
+      edge.consequence);
+  name_op(finding, plan, race.second);
+  finding.rank = race.rank.value;
+  if (const auto place = place_of(plan, race)) {
+    finding.parameter = place->parameter.value;
+    finding.parameter_name = plan.parameters[static_cast<std::size_t>(place->parameter.value)].name;
+    finding.element = place->element;
+  }
+  const auto line = [&](OpIndex index, const Op& op, std::string_view when) {
+    finding.history.push_back(
+        fmt::format("op {} ({} stream), {}: {}", index.value, name_of(op.stream), when, describe(plan, op)));
+  };
+  line(race.first, first, "may come late");
+  line(race.second, second, "may come first");
+  return finding;
+}
+
+std::vector<Finding> judge_order(const Plan& plan) {
+  std::vector<Finding> findings;
+  for (const Race& race : races_of(plan)) findings.push_back(finding_of(plan, race));
+  return findings;
+}
+
+}  // namespace shardcheck

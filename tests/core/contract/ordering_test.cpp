@@ -1,0 +1,93 @@
+// A race as a finding: the edge and its clause by what the two ops are, and what a person reads.
+#include "core/contract/ordering.h"
+
+#include <gtest/gtest.h>
+
+#include "core/plan/builder.h"
+
+namespace shardcheck {
+namespace {
+
+constexpr Why because(Purpose purpose) {
+  return {.purpose = purpose, .parameter = ParamId{0}};
+}
+
+class Ordering : public testing::Test {
+ protected:
+  BufferId buffer(BufferRole role) { return build.buffer("b", role, DType::f32, 4); }
+  std::string clause_and_edge() {
+    const std::vector<Race> races = races_of(plan);
+    EXPECT_EQ(races.size(), 1u);
+    const RequiredEdge edge = edge_of(plan, races.at(0));
+    return std::string(edge.id) + " " + std::string(edge.clause);
+  }
+
+  Plan plan{.ranks = 1, .parameters = {{.name = "w0", .rows = 1, .columns = 4}}};
+  PlanBuilder build{plan};
+  std::vector<Rank> rank{Rank{0}};
+};
+
+TEST_F(Ordering, AReductionThatDoesNotWaitForTheWrite) {
+  const BufferId b = buffer(BufferRole::main_grad);
+  build.op(Fill{1}, because(Purpose::write), Stream::compute, rank).on(build.whole(b));
+  build.op(Communicate{}, because(Purpose::reduce), Stream::reduce, rank)
+      .on(build.whole(b))
+      .on(build.whole(b));
+  EXPECT_EQ(clause_and_edge(), "E1 W21");
+}
+
+TEST_F(Ordering, ASlotThatIsStillRead) {
+  const BufferId b = buffer(BufferRole::lease_slot);
+  build.op(CloseLease{}, {}, Stream::reduce, rank).on(build.whole(b));
+  build.op(OpenLease{}, {}, Stream::compute, rank).on(build.whole(b));
+  EXPECT_EQ(clause_and_edge(), "E2 W33");
+}
+
+TEST_F(Ordering, StorageFreedOnAnotherStream) {
+  const BufferId b = buffer(BufferRole::lease_slot);
+  build.op(Communicate{}, because(Purpose::reduce), Stream::reduce, rank)
+      .on(build.whole(b))
+      .on(build.whole(b));
+  build.op(CloseLease{}, {}, Stream::compute, rank).on(build.whole(b));
+  EXPECT_EQ(clause_and_edge(), "E6 W34");
+}
+
+TEST_F(Ordering, ZeroingUnderAReader) {
+  const BufferId b = buffer(BufferRole::main_grad);
+  build.op(Finish{}, because(Purpose::none), Stream::reduce, rank).on(build.whole(b));
+  build.op(Fill{0}, because(Purpose::zero), Stream::compute, rank).on(build.whole(b));
+  EXPECT_EQ(clause_and_edge(), "E8 W6");
+}
+
+TEST_F(Ordering, WeightsReadWhileTheyAreGathered) {
+  const BufferId b = buffer(BufferRole::codes);
+  build.op(Communicate{Collective::all_gather}, because(Purpose::weights), Stream::reduce, rank);
+  build.on(build.whole(b)).on(build.whole(b));
+  build.op(Copy{}, {}, Stream::compute, rank)
+      .on(build.whole(b))
+      .on(build.whole(buffer(BufferRole::activations)));
+  EXPECT_EQ(clause_and_edge(), "E10 F46");
+}
+
+TEST_F(Ordering, TheFindingNamesBothOpsTheBytesAndTheWait) {
+  const BufferId b = buffer(BufferRole::main_grad);
+  plan.placements.push_back({ParamId{0}, Rank{-1}, build.whole(b), 0});
+  build.op(Fill{1}, because(Purpose::write), Stream::compute, rank).on(build.whole(b));
+  build.op(Communicate{}, because(Purpose::reduce), Stream::reduce, rank).on({b, 2, 2}).on({b, 2, 2});
+  const std::vector<Finding> findings = judge_order(plan);
+  ASSERT_EQ(findings.size(), 1u);
+  const Finding& finding = findings[0];
+  EXPECT_EQ(finding.clause, "W21");
+  EXPECT_EQ(finding.op, OpIndex{1});
+  EXPECT_EQ(finding.parameter_name, "w0");
+  EXPECT_EQ(finding.element, 2);
+  EXPECT_EQ(
+      finding.sentence,
+      "nothing orders it after op 0, which touches b[2:4) too: the reduce stream must wait for the compute "
+      "stream here (edge E1), else the reduction reads a gradient that is not whole yet");
+  ASSERT_EQ(finding.history.size(), 2u);
+  EXPECT_TRUE(finding.history[0].starts_with("op 0 (compute stream), may come late: ")) << finding.history[0];
+}
+
+}  // namespace
+}  // namespace shardcheck
