@@ -71,6 +71,16 @@ void DataFile::append(std::span<const std::byte> from) {
   }
 }
 
+void DataFile::write(std::int64_t at, std::span<const std::byte> from) {
+  while (!from.empty()) {
+    const ssize_t put = ::pwrite(fd_, from.data(), from.size(), at);
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) throw cannot_write(path_);
+    from = from.subspan(static_cast<std::size_t>(put));
+    at += put;
+  }
+}
+
 void DataFile::finish() {
   if (::close(std::exchange(fd_, -1)) != 0) throw cannot_write(path_);
 }

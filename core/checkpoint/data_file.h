@@ -29,6 +29,10 @@ class DataFile {
   /// Appends. Throws Error(machine_cannot), for example on a full disk.
   void append(std::span<const std::byte> from);
 
+  /// Writes at that place, from any thread, without moving where append() goes on. Throws
+  /// Error(machine_cannot).
+  void write(std::int64_t at, std::span<const std::byte> from);
+
   /// Closes after writing; only then is it known that all of it was taken. Throws Error(machine_cannot).
   void finish();
 

@@ -151,19 +151,27 @@ void SafetensorsFile::read(const TensorEntry& tensor, std::int64_t at, std::span
 }
 
 SafetensorsWriter::SafetensorsWriter(const std::filesystem::path& path, std::span<const NewTensor> tensors)
+    : SafetensorsWriter(path, tensors, {}) {}
+
+SafetensorsWriter::SafetensorsWriter(const std::filesystem::path& path, std::span<const NewTensor> tensors,
+                                     const std::map<std::string, std::string>& metadata)
     : file_(DataFile::create(path)) {
   json header = json::object();
+  if (!metadata.empty()) header["__metadata__"] = metadata;
   std::int64_t cursor = 0;
   for (const NewTensor& tensor : tensors) {
-    std::int64_t bytes = bytes_of(tensor.dtype);
+    const ElementType type = tensor.type ? *tensor.type : *find_element_type(element_type_name(tensor.dtype));
+    std::int64_t numel = 1;
     for (const std::int64_t extent : tensor.shape) {
-      const auto product = checked_multiply(bytes, extent);
-      SC_ASSERT(product.has_value(), "a tensor to write does not fit 63 bits of bytes");
-      bytes = *product;
+      const auto product = checked_multiply(numel, extent);
+      SC_ASSERT(product.has_value(), "a tensor to write does not fit 63 bits of elements");
+      numel = *product;
     }
-    header[tensor.name] = {{"dtype", element_type_name(tensor.dtype)},
-                           {"shape", tensor.shape},
-                           {"data_offsets", {cursor, cursor + bytes}}};
+    const std::int64_t bytes = bytes_of_elements(type, numel);
+    SC_ASSERT(bytes >= 0, "a tensor to write is no whole number of bytes");
+    header[tensor.name] = {
+        {"dtype", type.name}, {"shape", tensor.shape}, {"data_offsets", {cursor, cursor + bytes}}};
+    begins_.push_back(cursor);
     cursor += bytes;
   }
   std::string text = header.dump();
@@ -172,11 +180,22 @@ SafetensorsWriter::SafetensorsWriter(const std::filesystem::path& path, std::spa
   for (std::size_t i = 0; i < prefix.size(); ++i) prefix[i] = std::byte(text.size() >> 8 * i & 0xff);
   file_.append(prefix);
   file_.append(std::as_bytes(std::span(text)));
-  announced_ = file_.bytes() + cursor;
+  for (std::int64_t& begin : begins_) begin += file_.bytes();
+  missing_ = cursor;
+}
+
+void SafetensorsWriter::append(std::span<const std::byte> data) {
+  file_.append(data);
+  missing_ -= std::ssize(data);
+}
+
+void SafetensorsWriter::write(Place place, std::span<const std::byte> data) {
+  file_.write(begins_[place.tensor] + place.at, data);
+  missing_ -= std::ssize(data);
 }
 
 void SafetensorsWriter::finish() {
-  SC_ASSERT(file_.bytes() == announced_, "the data is not what the header announced");
+  SC_ASSERT(missing_ == 0, "the data is not what the header announced");
   file_.finish();
 }
 

@@ -3,10 +3,12 @@
 // object name -> {dtype, shape, data_offsets}, then the data without holes. Next: model_files.h, sharded.h.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -67,19 +69,33 @@ struct NewTensor {
   std::string name;
   DType dtype = DType::f32;
   std::vector<std::int64_t> shape;
+  std::optional<ElementType> type = {};  ///< instead of dtype, where a plan may have no such type
 };
 
-/// Writes the header at once and takes the data in the order of `tensors`.
+/// Writes the header at once and takes the data in the order of `tensors`, or in any order by place.
 class SafetensorsWriter {
  public:
   SafetensorsWriter(const std::filesystem::path& path, std::span<const NewTensor> tensors);
-  void append(std::span<const std::byte> data) { file_.append(data); }
-  /// Asserts that exactly the announced bytes were appended. Throws Error(machine_cannot).
+  /// With what the header says of the file.
+  SafetensorsWriter(const std::filesystem::path& path, std::span<const NewTensor> tensors,
+                    const std::map<std::string, std::string>& metadata);
+  void append(std::span<const std::byte> data);
+
+  /// Where a byte of the data belongs.
+  struct Place {
+    std::size_t tensor = 0;  ///< position among the tensors
+    std::int64_t at = 0;     ///< byte of it
+  };
+  /// From any thread, every byte once. A file is appended to or written by place.
+  void write(Place place, std::span<const std::byte> data);
+
+  /// Asserts that exactly the announced bytes were written. Throws Error(machine_cannot).
   void finish();
 
  private:
   DataFile file_;
-  std::int64_t announced_ = 0;
+  std::vector<std::int64_t> begins_;  ///< bytes of the file
+  std::atomic<std::int64_t> missing_ = 0;
 };
 
 }  // namespace shardcheck::checkpoint

@@ -88,26 +88,16 @@ BlockScale from_code(std::uint32_t code) {
 }
 
 /// fp8 3.5.
-struct TwoLevel {
-  float encode = 1, decode = 1;  ///< S_enc and S_dec
-};
-TwoLevel two_level(FormatId elements, float tensor_amax) {
-  const float quotient = largest_of(FormatId::ue4m3) * largest_of(elements) / tensor_amax;
-  const bool is_one = tensor_amax == 0 || quotient == 0;
-  const float encode = is_one ? 1.0f : std::fmin(quotient, kLargestF32);
-  return {encode, 1.0f / encode};
-}
-
-BlockScale under_tensor(const TwoLevel& tensor, FormatId elements, float amax) {
+BlockScale under_tensor(const TensorScale& tensor, FormatId elements, float amax) {
   const Format& format = format_of(FormatId::ue4m3);
-  const float wanted = amax * (tensor.encode * (1.0f / largest_of(elements)));
+  const float wanted = amax * (tensor.factor * (1.0f / largest_of(elements)));
   const std::uint32_t code = encode(format, kNvSaturating, bits_of(wanted));
   const float value = decode(format, code);
-  return {code, std::fmin(1.0f / (value * tensor.decode), kLargestF32), value};
+  return {code, std::fmin(1.0f / (value * tensor.inverse), kLargestF32), value};
 }
 
-BlockScale scale_of(const Recipe& recipe, FormatId elements, float amax) {
-  const float largest = largest_of(elements);
+BlockScale by_formula(const Recipe& recipe, FormatId elements, const BlockInputs& inputs) {
+  const float amax = inputs.amax, largest = largest_of(elements);
   switch (recipe.formula) {
     case ScaleFormula::quotient:
       return from_factor(
@@ -118,6 +108,7 @@ BlockScale scale_of(const Recipe& recipe, FormatId elements, float amax) {
                           amax));
     case ScaleFormula::quotient_f64: return quotient_f64(recipe, largest, amax);
     case ScaleFormula::inverse_quotient: return inverse_quotient(recipe, largest, amax);
+    case ScaleFormula::two_level: return under_tensor(inputs.tensor, elements, amax);
     default: return from_code(power_of_two_code(recipe.formula, elements, amax));
   }
 }
@@ -136,22 +127,34 @@ float scale_from_amax(const QuotientRule& rule, float amax) {
   return rule.power_of_two == PowerOfTwo::down ? without_mantissa(scale) : scale;
 }
 
+TensorScale tensor_scale_of(const Recipe& recipe, FormatId elements, float tensor_amax) {
+  if (recipe.formula != ScaleFormula::two_level) return {};
+  const float quotient = largest_of(FormatId::ue4m3) * largest_of(elements) / tensor_amax;
+  const bool is_one = tensor_amax == 0 || quotient == 0;
+  const float encode = is_one ? 1.0f : std::fmin(quotient, kLargestF32);
+  return {encode, 1.0f / encode};
+}
+
+BlockScale block_scale(const Recipe& recipe, FormatId elements, const BlockInputs& inputs) {
+  BlockScale scale = by_formula(recipe, elements, inputs);
+  if (recipe.use == ScaleUse::divide) scale.factor = scale.inverse;
+  return scale;
+}
+
 Scales scales_of(const Recipe& recipe, FormatId elements, const ScaleInputs& inputs) {
   Scales scales;
-  scales.blocks.reserve(inputs.amaxes.size());
   if (recipe.formula == ScaleFormula::given) {
-    scales.blocks.assign(inputs.amaxes.size(), from_factor(inputs.given));
-  } else if (recipe.formula == ScaleFormula::two_level) {
-    const TwoLevel tensor = two_level(elements, inputs.tensor_amax);
-    scales.tensor_factor = tensor.encode;
-    scales.tensor_inverse = tensor.decode;
-    for (const float amax : inputs.amaxes) scales.blocks.push_back(under_tensor(tensor, elements, amax));
-  } else {
-    for (const float amax : inputs.amaxes) scales.blocks.push_back(scale_of(recipe, elements, amax));
+    BlockScale given = from_factor(inputs.given);
+    if (recipe.use == ScaleUse::divide) given.factor = given.inverse;
+    scales.blocks.assign(inputs.amaxes.size(), given);
+    return scales;
   }
-  if (recipe.use == ScaleUse::divide) {
-    for (BlockScale& scale : scales.blocks) scale.factor = scale.inverse;
-  }
+  const TensorScale tensor = tensor_scale_of(recipe, elements, inputs.tensor_amax);
+  scales.tensor_factor = tensor.factor;
+  scales.tensor_inverse = tensor.inverse;
+  scales.blocks.reserve(inputs.amaxes.size());
+  for (const float amax : inputs.amaxes)
+    scales.blocks.push_back(block_scale(recipe, elements, {tensor, amax}));
   return scales;
 }
 

@@ -42,6 +42,20 @@ struct QuotientRule {
 };
 float scale_from_amax(const QuotientRule& rule, float amax);
 
+/// The second level of a recipe; both 1 where it has none.
+struct TensorScale {
+  float factor = 1;   ///< S_enc
+  float inverse = 1;  ///< S_dec = RN(1 / S_enc)
+};
+TensorScale tensor_scale_of(const Recipe& recipe, FormatId elements, float tensor_amax);
+
+/// The scale of one block. The formula is not `given`. Exactness class: exact.
+struct BlockInputs {
+  TensorScale tensor;
+  float amax = 0;
+};
+BlockScale block_scale(const Recipe& recipe, FormatId elements, const BlockInputs& inputs);
+
 /// The scales of a recipe for elements of `elements`. Exactness class: exact. Source: fp8 3.0 to 3.5.
 Scales scales_of(const Recipe& recipe, FormatId elements, const ScaleInputs& inputs);
 
