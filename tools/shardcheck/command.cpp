@@ -37,6 +37,7 @@ constexpr Verb kVerbs[] = {
     {"fingerprint", "what this machine's arithmetic is, as far as it can be observed", fingerprint_verb},
     {"fp8", "narrow numbers by hand: casts, tables, policies compared and inferred, certificates", fp8_verb},
     {"layout", "which rank holds which rows of which tensor, what is padding and why", layout_verb},
+    {"audit", "judge a real framework from outside: DDP, FSDP2, Megatron-FSDP or your own", audit_verb},
     {"list", "properties, clauses, backends, faults, scenarios, protocols", list_verb},
     {"doctor", "what this machine offers, and why a backend is missing", doctor_verb},
 };

@@ -23,6 +23,7 @@ ExitStatus record_verb(Session& session, const Arguments& arguments);
 ExitStatus fingerprint_verb(Session& session, const Arguments& arguments);
 ExitStatus fp8_verb(Session& session, const Arguments& arguments);
 ExitStatus layout_verb(Session& session, const Arguments& arguments);
+ExitStatus audit_verb(Session& session, const Arguments& arguments);
 ExitStatus list_verb(Session& session, const Arguments& arguments);
 ExitStatus doctor_verb(Session& session, const Arguments& arguments);
 
