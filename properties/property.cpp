@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/contract/ordering.h"
 #include "properties/cast_law/cast_property.h"
 #include "properties/evidence.h"
 #include "properties/gemm_law/gemm_property.h"
@@ -12,12 +13,21 @@
 #include "properties/quantisation_law/quantisation_property.h"
 #include "properties/recipe_law/recipe_property.h"
 #include "properties/relations.h"
+#include "sim/faults/zoo.h"
+#include "sim/planner/planner.h"
 
 namespace shardcheck {
 namespace {
 
 std::vector<Finding> examined(Backend& backend, const Scenario& scenario) {
   return examine(backend, scenario, Poison::quiet_nan).findings;
+}
+
+/// Of the plan alone: nothing runs.
+std::vector<Finding> race_freedom(Backend&, const Scenario& scenario) {
+  Planned planned = plan_of(scenario);
+  apply_fault(planned, scenario);
+  return judge_order(planned.plan);
 }
 
 const std::vector<Property>& table() {
@@ -83,6 +93,11 @@ const std::vector<Property>& table() {
        {"W21", "W22", "W23"},
        Focus::overlap,
        examined},
+      {"no-races",
+       "streams, events and collectives order all that touches the same bytes",
+       {"W34"},
+       Focus::overlap,
+       race_freedom},
       {"scale-once",
        "every contribution carries the same scale, once",
        {"W24", "W25"},

@@ -111,7 +111,7 @@ constexpr Clause kClauses[] = {
      "A recycled slot is written only after its last reader has finished, on the writer's stream.",
      "wgrad 5.D", plan},
     {"W34", "Allocation stream", "Storage is freed to the stream whose work uses it last.", "wgrad 5.D",
-     nothing},
+     plan},
     {"W35", "Capture safety",
      "A captured write has a stable address and a beta that is legal for every replay.", "wgrad 5.D", plan},
     {"W36", "Phase exclusivity", "Storage shared by gradients and parameters is in one phase at a time.",

@@ -14,7 +14,7 @@ namespace shardcheck {
 /// at most 16 are returned. `executed` lists op indices of `plan`.
 std::vector<Finding> judge(const Plan& plan, std::span<const OpIndex> executed);
 
-/// The whole plan, before it runs.
+/// The whole plan, before it runs; where nothing is wrong in the order of the plan, its races too (ordering.h).
 std::vector<Finding> judge(const Plan& plan);
 
 }  // namespace shardcheck

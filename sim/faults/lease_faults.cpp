@@ -97,6 +97,27 @@ bool slot_not_fenced(Planned& planned, const Scenario&) {
   return edit.commit();
 }
 
+/// The slot is freed on the default stream, whatever the stream that still reads it.
+bool freed_on_the_default_stream(Planned& planned, const Scenario&) {
+  PlanEdit edit(planned);
+  for (std::int32_t i = 0; i < edit.size(); ++i) {
+    const bool frees = std::holds_alternative<CloseLease>(edit.op(i).action);
+    if (frees && edit.op(i).stream == Stream::reduce) edit.change(i).stream = Stream::compute;
+  }
+  return edit.commit();
+}
+
+/// The optimizer runs beside the gradients' last collective, and zeroing does not wait for it.
+bool consumer_not_awaited(Planned& planned, const Scenario&) {
+  PlanEdit edit(planned);
+  for (std::int32_t i = 0; i < edit.size(); ++i) {
+    const Op& op = edit.op(i);
+    if (op.why.purpose == Purpose::consume || std::holds_alternative<Finish>(op.action))
+      edit.change(i).stream = Stream::reduce;
+  }
+  return edit.commit();
+}
+
 bool is_accumulation(const Op& op) {
   return op.why.purpose == Purpose::accumulate && std::holds_alternative<Add>(op.action);
 }
@@ -161,6 +182,16 @@ void lease_fused(Scenario& s) {
   prepare::fused(s);
   if (s.write_mode == WriteMode::r6) s.write_mode = WriteMode::r5;
 }
+/// Reduced in backward on its own stream, and nothing is scaled after that.
+void persistent_overlap(Scenario& s) {
+  persistent_two_steps(s);
+  s.strategy = Strategy::fsdp_optim;
+  s.overlap = true;
+  s.loss = Loss::mean;
+  s.scaling = Scaling::before;
+  s.comm = s.main_grad;
+  prepare::two_ranks(s);
+}
 void lease_silent(Scenario& s) {
   lease_fused(s);
   s.silent.push_back({0, -1, 0, 0});
@@ -200,6 +231,9 @@ void add_lease_faults(std::vector<Fault>& zoo) {
           {"B-28", "NVIDIA/Megatron-LM#5222 (K14)",
            "the next unit writes a slot that the reduce-scatter still reads", "W33", lease_overlap,
            slot_not_fenced},
+          {"B-29", "NVIDIA/Megatron-LM#6187; pytorch/pytorch#180889 (B-27)",
+           "a slot is freed on the default stream while the reduction still reads it", "W34", lease_overlap,
+           freed_on_the_default_stream},
           {"B-34", "NVIDIA/Megatron-LM#6660 (K04)",
            "in a group of one the reduced result is the running buffer, which doubles every microbatch",
            "W26", lease_group_of_one, alias_doubling},
@@ -222,6 +256,9 @@ void add_lease_faults(std::vector<Fault>& zoo) {
            lease_silent, untouched_range_left},
           {"M-W6", "ours: zero_grad left out, as in K07's family",
            "the gradients of the last step are not zeroed", "W6", persistent_two_steps, not_zeroed_again},
+          {"M-E8", "ours: edge E8 of wgrad 6.2 left out",
+           "the next step zeroes gradients that the optimizer is still reading on another stream", "W6",
+           persistent_overlap, consumer_not_awaited},
           {"M-W19", "ours: TransformerEngine's delayed path captures the pointer early",
            "a late write lands in storage that the pool has taken back", "W19", lease_fused, late_write},
       });
