@@ -4,6 +4,8 @@ A TorchDispatchMode sees every collective of torch.distributed, whoever issues i
 functional collectives. Nothing of the framework is patched.
 """
 
+import json
+
 import torch
 import torch.distributed as dist
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -27,8 +29,11 @@ def unboxed(kind, value):
 
 
 class Recorder(TorchDispatchMode):
-    def __init__(self):
+    """`journal` is a file that gets a line for every event before it is issued: it survives an abort."""
+
+    def __init__(self, journal):
         super().__init__()
+        self.journal = journal
         self.events, self.works, self.place = [], [], {"step": 0, "microbatch": 0, "phase": "wrap"}
 
     def at(self, step, microbatch, phase):
@@ -41,6 +46,7 @@ class Recorder(TorchDispatchMode):
         self.describe(event, function._schema.arguments, args)
         self.events.append(event)
         self.works.append(None)
+        self.note(event)
         number = len(self.works) - 1
         result = function(*args, **(kwargs or {}))
         self.works[number] = result[-1] if isinstance(result, tuple) and result else True
@@ -49,6 +55,10 @@ class Recorder(TorchDispatchMode):
     def settle(self):
         """Called when the device is idle: everything that was issued has completed."""
         self.works = [True] * len(self.works)
+        self.note("settled")
+
+    def note(self, line):
+        self.journal.write((json.dumps(line) + "\n").encode())
 
     def describe(self, event, arguments, values):
         sent, received = [], []
@@ -79,6 +89,22 @@ class Recorder(TorchDispatchMode):
     def finished(self):
         """The events, each with whether it has completed."""
         return [{**event, "completed": is_completed(work)} for event, work in zip(list(self.events), self.works)]
+
+
+def events_in(journal):
+    """The events of a journal, each with whether it has completed for certain."""
+    events = []
+    try:
+        with open(journal, encoding="utf-8") as file:
+            for line in file:
+                entry = json.loads(line)
+                if entry == "settled":
+                    events = [{**event, "completed": True} for event in events]
+                else:
+                    events.append({**entry, "completed": False})
+    except (OSError, ValueError):
+        pass  # what was read before the broken line counts
+    return events
 
 
 def is_completed(work):

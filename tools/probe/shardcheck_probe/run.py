@@ -16,7 +16,7 @@ import torch.distributed as dist
 
 from shardcheck_probe.model import Batches, build
 from shardcheck_probe.recorder import Recorder
-from shardcheck_probe.trace import RankTrace, write_bytes
+from shardcheck_probe.trace import RankTrace
 
 RATE = 0.25  # of SGD: a power of two, so that the update is exact
 GRACE_SECONDS = 5  # that the others get after a rank has failed
@@ -76,6 +76,7 @@ class Training:
                 self.synchronize()
             self.keep("param", step, self.wrapped.values())
             self.wrapped.zero_grad(self.optimizer)
+            self.trace.save("died")  # what remains if the process ends by itself
 
     def probes(self):
         """N + 1 runs of step 0 with at most one contribution that is not zero (wgrad 10.1)."""
@@ -124,7 +125,9 @@ def process_group(case, rank, device, store):
 
 def run_case(case, adapter, rank, device, stores, folder, seconds):
     """Runs in the child; never returns. `stores` are one for the process group and one for the watch."""
-    recorder = Recorder()
+    log = os.open(os.path.join(folder, f"rank-{rank}.log"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.dup2(log, 2)  # what the framework says before it aborts
+    recorder = Recorder(open(os.path.join(folder, f"rank-{rank}.journal"), "wb", buffering=0))
     trace = RankTrace(folder, rank, recorder)
     group_store, watch_store = stores
     watch = Watch(trace, watch_store, seconds, threading.get_ident())
@@ -140,7 +143,7 @@ def run_case(case, adapter, rank, device, stores, folder, seconds):
             trace.save("finished")
         except Exception as error:  # of the framework, which the trace then shows
             watch_store.set("failed", str(rank))
-            write_bytes(os.path.join(folder, f"rank-{rank}.log"), traceback.format_exc().encode())
+            traceback.print_exc()
             trace.save("raised", error=f"{type(error).__name__}: {error}"[:2000])
         watch.done.set()
         faulthandler.cancel_dump_traceback_later()

@@ -4,6 +4,7 @@ A case that hangs or mixes up its messages takes its own process group with it a
 each other through the launcher's store, under a prefix of their own.
 """
 
+import json
 import os
 import signal
 import sys
@@ -14,10 +15,27 @@ import torch
 import torch.distributed as dist
 
 from shardcheck_probe import SCHEMA
+from shardcheck_probe.recorder import events_in
 from shardcheck_probe.run import GRACE_SECONDS, RATE, run_case
 from shardcheck_probe.trace import write_json, write_manifest
 
 KILL_AFTER_SECONDS = 4 * GRACE_SECONDS  # behind the deadline, for a child that cannot even end itself
+
+
+def read_json(path):
+    try:
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)
+    except (OSError, ValueError):
+        return None
+
+
+def last_lines(path, count):
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return [line.strip() for line in file if line.strip()][-count:]
+    except OSError:
+        return []
 
 
 class Launch:
@@ -81,22 +99,26 @@ class Server:
     def ended(self, child, status):
         rank = self.launch.rank
         file = os.path.join(child.folder, f"rank-{rank}.json")
-        if not os.path.exists(file):
+        left = read_json(file) or {"schema": SCHEMA, "rank": rank, "outcome": "died", "waiting": [], "tensors": []}
+        if left["outcome"] == "died":
             how = f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f"status {os.WEXITSTATUS(status)}"
-            write_json(file, {"schema": SCHEMA, "rank": rank, "outcome": "died", "error": f"the process ended with {how}",
-                              "waiting": self.stack(child), "tensors": [], "collectives": []})
+            said = last_lines(os.path.join(child.folder, f"rank-{rank}.log"), 4)
+            left["error"] = f"the process ended with {how}. {' '.join(said)}"[:2000]
+            left["waiting"] = last_lines(os.path.join(child.folder, f"rank-{rank}.stack"), 20)
+            left["collectives"] = events_in(os.path.join(child.folder, f"rank-{rank}.journal"))
+            write_json(file, left)
+        self.tidy(child.folder, rank)
         if rank == 0:
             version = self.adapters[child.case.adapter].require()
             write_manifest(child.folder, child.case, self.device_kind, version, RATE)
 
     @staticmethod
-    def stack(child):
-        """What faulthandler wrote, for a child that did not get to say it."""
-        for name in sorted(os.listdir(child.folder)):
-            if name.endswith(".stack"):
-                with open(os.path.join(child.folder, name), encoding="utf-8") as file:
-                    return [line.strip() for line in file.readlines()[:20]]
-        return []
+    def tidy(folder, rank):
+        """The journal is in the trace now; an empty log says nothing."""
+        for name in (f"rank-{rank}.journal", f"rank-{rank}.stack", f"rank-{rank}.log"):
+            path = os.path.join(folder, name)
+            if os.path.exists(path) and (not name.endswith(".log") or os.path.getsize(path) == 0):
+                os.remove(path)
 
     def run(self):
         for number in range(len(self.cases)):

@@ -24,7 +24,14 @@ def write_bytes(path, data):
 
 
 def write_json(path, value):
-    write_bytes(path, (json.dumps(value, indent=1) + "\n").encode())
+    """An object whose lists have an element a line, so that traces can be read and compared."""
+    fields = []
+    for name, field in value.items():
+        text = json.dumps(field)
+        if isinstance(field, list) and field:
+            text = "[\n  " + ",\n  ".join(json.dumps(each) for each in field) + "]"
+        fields.append(f" {json.dumps(name)}: {text}")
+    write_bytes(path, ("{\n" + ",\n".join(fields) + "\n}\n").encode())
 
 
 def raw_bytes(tensor):

@@ -1,0 +1,1 @@
+"""Tests of the probe: run_tests.py."""
