@@ -18,6 +18,23 @@ void narrow(std::span<const float> values, DType type, std::byte* out) {
   }
 }
 
+/// The high-precision weights that FP8 weights are created from.
+void write_initial(const Planned& planned, const ScenarioData& data, Backend& backend) {
+  const Plan& plan = planned.plan;
+  std::vector<float> values;
+  std::vector<std::byte> bytes;
+  for (const InitialSlot& slot : planned.initial) {
+    const DType type = plan.buffer(slot.view.buffer).dtype;
+    values.resize(static_cast<std::size_t>(slot.view.numel));
+    data.initial(slot.parameter, values);
+    bytes.resize(values.size() * static_cast<std::size_t>(bytes_of(type)));
+    narrow(values, type, bytes.data());
+    for (std::int32_t rank = 0; rank < plan.ranks; ++rank) {
+      if (backend.holds(plan, Rank{rank})) backend.write(plan, Rank{rank}, slot.view, bytes);
+    }
+  }
+}
+
 /// All inputs of a rank lie in one buffer a type, so that a device needs one copy for each.
 void write_inputs(const Planned& planned, const Scenario& scenario, const ScenarioData& data,
                   Backend& backend) {
@@ -55,7 +72,7 @@ std::vector<OpIndex> run(const Planned& planned, const Scenario& scenario, const
   const Plan& plan = planned.plan;
   std::vector<OpIndex> executed;
   executed.reserve(plan.ops.size());
-  const auto execute = [&](std::int32_t first, std::int32_t last) {
+  const auto execute_all = [&](std::int32_t first, std::int32_t last) {
     const bool one_by_one = events.before_op || events.after_op;
     if (!one_by_one) backend.execute(plan, OpIndex{first}, OpIndex{last});
     for (std::int32_t op = first; op < last; ++op) {
@@ -65,8 +82,19 @@ std::vector<OpIndex> run(const Planned& planned, const Scenario& scenario, const
       executed.push_back(OpIndex{op});
     }
   };
+  std::size_t next_stop = 0;
+  const auto execute = [&](std::int32_t first, std::int32_t last) {
+    for (; next_stop < events.stops.size() && events.stops[next_stop].value < last; ++next_stop) {
+      const std::int32_t stop = events.stops[next_stop].value;
+      execute_all(first, stop);
+      first = stop;
+      events.at_stop(OpIndex{stop});
+    }
+    execute_all(first, last);
+  };
   execute(0, planned.setup_end.value);
   write_inputs(planned, scenario, data, backend);
+  write_initial(planned, data, backend);
   std::int32_t at = planned.setup_end.value;
   for (std::size_t step = 0; step < planned.finishes.size(); ++step) {
     execute(at, planned.finishes[step].value);
@@ -74,6 +102,7 @@ std::vector<OpIndex> run(const Planned& planned, const Scenario& scenario, const
     if (events.at_finish) events.at_finish(static_cast<std::int32_t>(step));
   }
   execute(at, static_cast<std::int32_t>(plan.ops.size()));
+  if (events.at_end) events.at_end();
   return executed;
 }
 

@@ -16,6 +16,9 @@ struct RunEvents {
   std::function<void(std::int32_t step)> at_finish;  ///< the gradients of the step may be read
   std::function<void(OpIndex op)> before_op;         ///< when set, ops are executed one by one
   std::function<void(OpIndex op)> after_op;
+  std::vector<OpIndex> stops;               ///< ascending
+  std::function<void(OpIndex op)> at_stop;  ///< all ops before this one of `stops` have been executed
+  std::function<void()> at_end;             ///< and all there are
 };
 
 /// Executes the whole plan and returns the ops in the order in which the backend was given them.

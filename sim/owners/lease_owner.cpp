@@ -19,9 +19,11 @@ class LeaseOwner : public Owner {
     for (const OwnerBucket& bucket : job_.geometry.buckets) {
       const std::string number = std::to_string(shards_.size());
       shards_.push_back(job_.allocate("shard." + number, BufferRole::shard, s.main_grad, bucket.slice()));
-      master_.push_back(job_.allocate("master." + number, BufferRole::master, DType::f32, bucket.slice()));
+      const BufferId master =
+          job_.allocate("master." + number, BufferRole::master, DType::f32, bucket.slice());
       job_.build.op(Fill{0}, job_.why(Purpose::setup), Stream::compute, job_.all_ranks)
-          .on(job_.build.whole(master_.back()));
+          .on(job_.build.whole(master));
+      job_.masters.push_back(master);
       slot_numel_ = std::max(slot_numel_, bucket.numel());
       plan.buckets.emplace_back();
       append_placements(bucket, 0, bucket.numel(), {BufferId{-1}, 0, bucket.numel()}, Rank{-1},
@@ -106,7 +108,7 @@ class LeaseOwner : public Owner {
     return {.bucket = job_.geometry.buckets[b],
             .scaled = job_.build.whole(shards_[b]),
             .sliced = false,
-            .master = job_.build.whole(master_[b])};
+            .master = job_.build.whole(job_.masters[b])};
   }
 
   void add_slot() {
@@ -230,9 +232,9 @@ class LeaseOwner : public Owner {
   }
 
   Job& job_;
-  std::vector<BufferId> shards_, master_;  // a bucket
-  std::vector<Lease> leases_;              // a bucket, in this backward
-  std::vector<bool> accumulated_;          // a bucket: its shard may be added to in this step
+  std::vector<BufferId> shards_;   // a bucket
+  std::vector<Lease> leases_;      // a bucket, in this backward
+  std::vector<bool> accumulated_;  // a bucket: its shard may be added to in this step
   std::vector<Slot> slots_;
   std::int64_t slot_numel_ = 0, closings_ = 0;
 };

@@ -23,11 +23,11 @@ class PersistentOwner : public Owner {
     }
     for (const OwnerBucket& bucket : job_.geometry.buckets) {
       const std::int64_t owned = shards_gradient(s.strategy) ? bucket.slice() : bucket.numel();
-      const BufferId master =
-          job_.allocate("master." + std::to_string(master_.size()), BufferRole::master, DType::f32, owned);
+      const BufferId master = job_.allocate("master." + std::to_string(job_.masters.size()),
+                                            BufferRole::master, DType::f32, owned);
       job_.build.op(Fill{0}, job_.why(Purpose::setup), Stream::compute, job_.all_ranks)
           .on(job_.build.whole(master));
-      master_.push_back(master);
+      job_.masters.push_back(master);
       place(bucket);
     }
     launched_.assign(job_.geometry.buckets.size(), false);
@@ -120,7 +120,7 @@ class PersistentOwner : public Owner {
     return {.bucket = job_.geometry.buckets[b],
             .scaled = range_of(b, main_),
             .sliced = shards_gradient(job_.scenario.strategy),
-            .master = job_.build.whole(master_[b])};
+            .master = job_.build.whole(job_.masters[b])};
   }
 
   /// A bucket in a narrower or wider type travels through a communication buffer.
@@ -159,7 +159,6 @@ class PersistentOwner : public Owner {
 
   Job& job_;
   std::vector<BufferId> main_, staging_;  // a flat buffer
-  std::vector<BufferId> master_;          // a bucket
   std::vector<bool> launched_;            // a bucket: reduced in this step
   std::vector<std::int64_t> remaining_;   // a bucket: parameters whose hook is still to come in this backward
 };

@@ -5,9 +5,6 @@
 namespace shardcheck {
 namespace {
 
-/// What an optimizer of a step would use; a power of two, so that weights of exact data stay exact.
-constexpr float kRate = 0x1p-4f;
-
 /// The factor of SCALE before the reduction. The total is 1 / ranks for every parameter: an expert's gradient
 /// already sums the tokens of its expert-parallel peers (wgrad 2.3).
 float factor_before(const Scenario& s, const OwnerBucket& bucket) {
@@ -61,8 +58,9 @@ void finish_bucket(Job& job, const HandOver& hand_over) {
 }
 
 void consume_bucket(Job& job, const HandOver& hand_over) {
+  if (is_skipped(job.scenario, job.step)) return;
   const auto ranks = job.reduction_ranks(hand_over.bucket.expert);
-  job.build.op(SgdStep{kRate}, job.why(Purpose::consume), Stream::compute, ranks);
+  job.build.op(SgdStep{optimizer_rate(job.scenario)}, job.why(Purpose::consume), Stream::compute, ranks);
   job.build.on_each([&](std::int32_t i) { return owned_view(hand_over, i); }).on(hand_over.master);
 }
 

@@ -34,6 +34,7 @@ class Job {
   Planned planned;
   PlanBuilder build;
   std::vector<Rank> all_ranks;
+  std::vector<BufferId> masters;  ///< a bucket: its fp32 weights, a slice where the owner shards
   std::int32_t step = 0, microbatch = 0;
 
   HostState& host(Rank rank, std::int32_t parameter) {

@@ -2,6 +2,7 @@
 // sim/planner/planner.h, run by sim/executor/executor.h.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "core/plan/plan.h"
@@ -14,9 +15,30 @@ struct InputSlot {
   View x, dy;
 };
 
+/// Why a product with an FP8 weight runs. Only the first forward of a microbatch, and its backward, push
+/// amaxes (F55).
+enum class Pass : std::uint8_t { forward, backward, recompute, evaluation };
+inline constexpr int kPasses = 4;
+
+/// The initial value of an FP8 weight, the same on every rank.
+struct InitialSlot {
+  std::int32_t parameter = 0;
+  View view;
+};
+
+/// Where a product with an FP8 weight leaves its result, row-major, tokens x rows or columns of the weight,
+/// for the largest number of tokens; every step writes it again. Zero where no product wrote.
+struct OutputSlot {
+  std::int32_t parameter = 0, use = 0, microbatch = 0;
+  Pass pass = Pass::forward;
+  View view;
+};
+
 struct Planned {
   Plan plan;
   std::vector<InputSlot> inputs;
+  std::vector<InitialSlot> initial;
+  std::vector<OutputSlot> outputs;
   OpIndex setup_end;              ///< inputs are written after the ops before this one
   std::vector<OpIndex> finishes;  ///< a step: the op after its last Finish, when gradients may be read
 };

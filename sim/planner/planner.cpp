@@ -1,10 +1,12 @@
 #include "sim/planner/planner.h"
 
+#include <optional>
 #include <set>
 
 #include "sim/owners/hooks.h"
 #include "sim/owners/owner.h"
 #include "sim/producers/producer.h"
+#include "sim/weights/fp8_weights.h"
 
 namespace shardcheck {
 namespace {
@@ -12,12 +14,16 @@ namespace {
 class Loop {
  public:
   explicit Loop(const Scenario& scenario)
-      : scenario_(scenario), job_(scenario), owner_(make_owner(job_)), producers_(job_) {}
+      : scenario_(scenario), job_(scenario), owner_(make_owner(job_)), producers_(job_) {
+    if (scenario.fp8) weights_.emplace(job_);
+  }
 
   Planned run() {
     producers_.setup();
     owner_->setup();
+    if (weights_) weights_->setup();
     job_.planned.setup_end = OpIndex{static_cast<std::int32_t>(job_.planned.plan.ops.size())};
+    if (weights_) weights_->create();
     for (job_.step = 0; job_.step < scenario_.steps; ++job_.step) step();
     return std::move(job_.planned);
   }
@@ -30,16 +36,28 @@ class Loop {
     for (job_.microbatch = 0; job_.microbatch < scenario_.microbatches; ++job_.microbatch) microbatch();
     job_.microbatch = -1;
     owner_->finish();
+    if (weights_) weights_->end_step();
     mark(EndStep{});
+    if (weights_) between_steps();
+  }
+
+  /// An evaluation sees what the first microbatch of the step saw.
+  void between_steps() {
+    job_.microbatch = 0;
+    const std::vector<UseSite> sites = sites_of_microbatch();
+    job_.microbatch = -1;
+    weights_->between_steps(sites);
   }
 
   void microbatch() {
     mark(BeginMicrobatch{});
     const std::vector<UseSite> sites = sites_of_microbatch();
     std::set<std::int32_t> gathered;
+    if (weights_) weights_->begin_pass(Pass::forward, sites);
     for (const UseSite& site : sites) {
       unshard_once(site, gathered);
       producers_.forward(site);
+      if (weights_) weights_->use(site);
     }
     backward(sites);
     owner_->end_backward(job_.microbatch == scenario_.microbatches - 1);
@@ -49,8 +67,10 @@ class Loop {
     const bool delayed = scenario_.execution == Execution::delayed;
     std::vector<std::int32_t> waiting;  // hooks that run when the queued writes are done
     std::set<std::int32_t> gathered;
+    if (weights_) weights_->begin_pass(Pass::backward, {sites.rbegin(), sites.rend()});
     for (auto site = sites.rbegin(); site != sites.rend(); ++site) {
       unshard_once(*site, gathered);
+      if (weights_) weights_->use(*site);
       producers_.backward(*site, *owner_);
       if (site->use > 0) continue;  // autograd calls the hook once, after the last use on the way back
       if (delayed || is_hook_postponed(job_, site->parameter))
@@ -102,6 +122,7 @@ class Loop {
   Job job_;
   std::unique_ptr<Owner> owner_;
   Producers producers_;
+  std::optional<Fp8Weights> weights_;
 };
 
 }  // namespace

@@ -1,7 +1,9 @@
 #include "sim/scenario/data.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <cmath>
 
 #include "core/assert.h"
 #include "core/integers.h"
@@ -20,6 +22,9 @@ void fill_integers(std::span<float> values, std::uint64_t seed, std::uint64_t st
     }
   }
 }
+
+// Streams of random words that no contribution has.
+constexpr std::uint64_t kInitial = std::uint64_t{1} << 63, kTile = std::uint64_t{1} << 62;
 
 }  // namespace
 
@@ -79,6 +84,23 @@ void ScenarioData::operands(const ContributionKey& key, std::int64_t tokens, std
   // A bias sees dy alone: its x is a column of ones.
   if (scenario_.parameters[static_cast<std::size_t>(key.parameter)].shape.size() < 2)
     std::fill(x.begin(), x.end(), 1.0f);
+}
+
+void ScenarioData::initial(std::int32_t parameter, std::span<float> values) const {
+  const auto columns =
+      static_cast<std::uint64_t>(scenario_.parameters[static_cast<std::size_t>(parameter)].columns());
+  const std::uint64_t stream = kInitial | static_cast<std::uint64_t>(parameter);
+  std::array<std::uint32_t, 4> words{};
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (i % 4 == 0) words = philox(scenario_.seed, stream, i / 4);
+    const std::uint32_t word = words[i % 4];
+    const std::uint64_t tile = i / columns / 32 << 32 | i % columns / 32;
+    const auto magnitude = static_cast<int>(philox(scenario_.seed, stream | kTile, tile)[0] % 10) - 6;
+    const bool outlier = word % 251 == 0, zero = word % 61 == 0;
+    const float significand = 1 + static_cast<float>(word >> 9) * 0x1p-23f;
+    const float value = std::ldexp(significand, magnitude + (outlier ? 6 : 0));
+    values[i] = zero ? 0 : (word >> 8 & 1u) != 0 ? -value : value;
+  }
 }
 
 void ScenarioData::provenance(const ContributionKey& key, std::span<float> x, std::span<float> dy) const {

@@ -32,6 +32,11 @@ class ScenarioData {
   void operands(const ContributionKey& key, std::int64_t tokens, std::span<float> x,
                 std::span<float> dy) const;
 
+  /// Fills the initial value of an FP8 weight, row-major, to be rounded to the parameter's type: off every
+  /// FP8 grid, another magnitude for every 32 x 32 elements, outliers and zeros, so that a wrong scale, block
+  /// or transposition shows.
+  void initial(std::int32_t parameter, std::span<float> values) const;
+
   /// Position of the contribution among all those of its parameter in its reduction domain, over all steps.
   std::int64_t index_of(const ContributionKey& key) const;
   /// The contribution at that position, for a reader on `rank`.

@@ -1,21 +1,18 @@
 #include "sim/scenario/json.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <map>
-#include <nlohmann/json.hpp>
-#include <numeric>
-#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
 
 #include "core/error.h"
 #include "core/files.h"
+#include "sim/scenario/json_field.h"
 #include "sim/scenario/json_text.h"
 #include "sim/scenario/validate.h"
 
@@ -24,151 +21,7 @@
 namespace shardcheck {
 namespace {
 
-using nlohmann::json;
-using Names = std::vector<std::string_view>;
-
-constexpr std::size_t kLongestExcerpt = 60;
-
-/// A value as it stands in a sentence: ASCII only, on one line, short.
-std::string shown(const json& value) {
-  if (value.is_object()) return "an object";
-  if (value.is_array()) return fmt::format("a list of {}", value.size());
-  const std::string text = value.dump(-1, ' ', true);
-  return text.size() <= kLongestExcerpt ? text : text.substr(0, kLongestExcerpt) + "...";
-}
-
-/// A key as it stands in a path.
-std::string shown_key(const std::string& key) {
-  const std::string quoted = shown(json(key));
-  return quoted.ends_with('"') ? quoted.substr(1, quoted.size() - 2) : quoted.substr(1);
-}
-
-/// Insertions, deletions and replacements of a letter that turn a into b.
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i + 1);
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i] != b[j]);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
-    }
-  }
-  return row.back();
-}
-
-/// The known name that is most like `name`; the first of several. `known` is not empty.
-std::string_view nearest(std::string_view name, const Names& known) {
-  const std::string_view begin = name.substr(0, limits::kMaxNameBytes);
-  return *std::ranges::min_element(
-      known, {}, [&](std::string_view candidate) { return edit_distance(begin, candidate); });
-}
-
-/// A value of the text, and where it stands.
-class Field {
- public:
-  Field(const json& value, std::string path, const std::string& where)
-      : value_(value), path_(std::move(path)), where_(where) {}
-
-  [[noreturn]] void fail(const std::string& sentence) const {
-    throw bad_input(path_.empty() ? where_ : where_ + ": " + path_, sentence);
-  }
-  [[noreturn]] void fail_type(std::string_view right) const {
-    fail(fmt::format("{} is not {}", shown(value_), right));
-  }
-
-  bool is_object() const { return value_.is_object(); }
-
-  /// Every field of the object is one of the known ones.
-  void expect_object(const Names& known) const {
-    if (!value_.is_object()) fail_type(fmt::format("an object with the fields {}", fmt::join(known, ", ")));
-    for (const auto& [key, value] : value_.items()) {
-      if (std::ranges::find(known, key) != known.end()) continue;
-      fail(fmt::format("unknown field {}; the nearest known one is \"{}\" (known are {})", shown(json(key)),
-                       nearest(key, known), fmt::join(known, ", ")));
-    }
-  }
-
-  std::optional<Field> find(const char* name) const {
-    const auto found = value_.find(name);
-    if (found == value_.end()) return std::nullopt;
-    return Field(*found, path_.empty() ? name : path_ + "." + name, where_);
-  }
-  Field at(const char* name) const {
-    if (const auto field = find(name)) return *field;
-    fail(fmt::format("the field \"{}\" is missing", name));
-  }
-
-  std::vector<Field> elements() const {
-    if (!value_.is_array()) fail_type("a list");
-    std::vector<Field> fields;
-    for (std::size_t i = 0; i < value_.size(); ++i)
-      fields.emplace_back(value_[i], fmt::format("{}[{}]", path_, i), where_);
-    return fields;
-  }
-
-  std::string text() const {
-    if (!value_.is_string()) fail_type("a text in quotes");
-    return value_.get<std::string>();
-  }
-  bool truth() const {
-    if (!value_.is_boolean()) fail_type("true or false");
-    return value_.get<bool>();
-  }
-  std::int64_t integer(limits::Range range) const {
-    expect_whole(fmt::format("{} to {}", range.low, range.high));
-    const bool huge = value_.is_number_unsigned() && value_.get<std::uint64_t>() > INT64_MAX;
-    if (huge || value_.get<std::int64_t>() < range.low || value_.get<std::int64_t>() > range.high)
-      fail(fmt::format("{} is out of range; give {} to {}", shown(value_), range.low, range.high));
-    return value_.get<std::int64_t>();
-  }
-  std::uint64_t unsigned_integer() const {
-    const auto right = fmt::format("0 to {}", UINT64_MAX);
-    expect_whole(right);
-    if (!value_.is_number_unsigned()) fail(fmt::format("{} is out of range; give {}", shown(value_), right));
-    return value_.get<std::uint64_t>();
-  }
-  /// The enumerator of that name, among those whose values are 0 to count - 1.
-  template <class Enum>
-  Enum one_of(int count) const {
-    Names names;
-    for (int i = 0; i < count; ++i) names.push_back(name_of(static_cast<Enum>(i)));
-    const auto found = value_.is_string() ? std::ranges::find(names, text()) : names.end();
-    if (found == names.end())
-      fail(fmt::format("{} is unknown; known are {}", shown(value_), fmt::join(names, ", ")));
-    return static_cast<Enum>(found - names.begin());
-  }
-
- private:
-  void expect_whole(std::string_view right) const {
-    // A number without point and exponent that fits no 64 bits becomes a float, too.
-    if (!value_.is_number_integer())
-      fail_type(fmt::format("a whole number written in digits; give {}", right));
-  }
-
-  const json& value_;
-  std::string path_;
-  const std::string& where_;
-};
-
-// A missing field keeps its default.
-void read(const Field& object, const char* name, limits::Range range, std::int32_t& to) {
-  if (const auto field = object.find(name)) to = static_cast<std::int32_t>(field->integer(range));
-}
-void read(const Field& object, const char* name, limits::Range range, std::int64_t& to) {
-  if (const auto field = object.find(name)) to = field->integer(range);
-}
-void read(const Field& object, const char* name, bool& to) {
-  if (const auto field = object.find(name)) to = field->truth();
-}
-void read(const Field& object, const char* name, std::string& to) {
-  if (const auto field = object.find(name)) to = field->text();
-}
-template <class Enum>
-void read(const Field& object, const char* name, int count, Enum& to) {
-  if (const auto field = object.find(name)) to = field->one_of<Enum>(count);
-}
+using namespace json_field;
 
 constexpr int kGradientTypes = 3;
 static_assert(static_cast<int>(DType::f16) == kGradientTypes - 1, "f32, bf16 and f16 come first");
@@ -236,6 +89,28 @@ void read_numerics(const Field& numerics, Scenario& to) {
   read(numerics, "data", 2, to.data);
 }
 
+void read_steps(const Field& object, const char* name, std::vector<std::int32_t>& to) {
+  const auto list = object.find(name);
+  if (!list) return;
+  for (const Field& step : list->elements())
+    to.push_back(static_cast<std::int32_t>(step.integer(index_below(limits::kSteps))));
+}
+
+Fp8Training fp8_from(const Field& fp8) {
+  fp8.expect_object({"recipe", "history", "masters", "transposes", "recompute", "skipped_steps",
+                     "evaluations", "reload_after"});
+  Fp8Training to;
+  to.recipe = fp8.at("recipe").text();
+  read(fp8, "history", limits::kHistory, to.history);
+  read(fp8, "masters", 2, to.masters);
+  read(fp8, "transposes", 2, to.transposes);
+  read(fp8, "recompute", to.recompute);
+  read_steps(fp8, "skipped_steps", to.skipped_steps);
+  read_steps(fp8, "evaluations", to.evaluations);
+  read(fp8, "reload_after", or_all(index_below(limits::kSteps)), to.reload_after);
+  return to;
+}
+
 ScenarioParameter parameter_from(const Field& field) {
   field.expect_object({"name", "shape", "dtype", "trainable", "expert", "unit"});
   ScenarioParameter parameter;
@@ -295,8 +170,8 @@ void expect_schema(const Field& root) {
 }
 
 Scenario scenario_from(const Field& root) {
-  const Names known = {"schema",   "name",     "seed",       "owner", "protocol", "mesh",
-                       "schedule", "numerics", "parameters", "uses",  "fault"};
+  const Names known = {"schema",   "name",     "seed", "owner",      "protocol", "mesh",
+                       "schedule", "numerics", "fp8",  "parameters", "uses",     "fault"};
   if (root.is_object()) expect_schema(root);  // another version has other fields
   root.expect_object(known);
   Scenario scenario;
@@ -306,6 +181,7 @@ Scenario scenario_from(const Field& root) {
   if (const auto protocol = root.find("protocol")) read_protocol(*protocol, scenario);
   if (const auto mesh = root.find("mesh")) read_mesh(*mesh, scenario);
   if (const auto numerics = root.find("numerics")) read_numerics(*numerics, scenario);
+  if (const auto fp8 = root.find("fp8")) scenario.fp8 = fp8_from(*fp8);
   for (const Field& field : root.at("parameters").elements())
     scenario.parameters.push_back(parameter_from(field));
   const ParameterNames names(scenario.parameters);

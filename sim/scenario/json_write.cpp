@@ -78,6 +78,20 @@ ordered_json numerics_of(const Scenario& s, const Scenario& preset) {
   return numerics;
 }
 
+/// The recipe is always written: an empty object would be no FP8 life.
+ordered_json fp8_of(const Fp8Training& fp8) {
+  const Fp8Training preset;
+  ordered_json written = {{"recipe", fp8.recipe}};
+  write_unless(written, "history", fp8.history, preset.history);
+  write_unless(written, "masters", fp8.masters, preset.masters);
+  write_unless(written, "transposes", fp8.transposes, preset.transposes);
+  write_unless(written, "recompute", fp8.recompute, preset.recompute);
+  write_unless(written, "skipped_steps", fp8.skipped_steps, preset.skipped_steps);
+  write_unless(written, "evaluations", fp8.evaluations, preset.evaluations);
+  write_unless(written, "reload_after", fp8.reload_after, preset.reload_after);
+  return written;
+}
+
 ordered_json parameters_of(const Scenario& s) {
   const ScenarioParameter preset;
   ordered_json parameters = ordered_json::array();
@@ -112,6 +126,7 @@ ordered_json written(const Scenario& s) {
   root["mesh"] = mesh_of(s, preset);
   root["schedule"] = schedule_of(s);
   root["numerics"] = numerics_of(s, preset);
+  if (s.fp8) root["fp8"] = fp8_of(*s.fp8);
   root["parameters"] = parameters_of(s);
   root["uses"] = uses_of(s);
   write_unless(root, "fault", s.fault, preset.fault);

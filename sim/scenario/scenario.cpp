@@ -137,6 +137,7 @@ std::string describe(const Scenario& scenario) {
   if (!scenario.token_counts.empty())
     text += fmt::format(" {} with another number of tokens.",
                         count(std::ssize(scenario.token_counts), "microbatch"));
+  text += describe_fp8(scenario);
   if (!scenario.zeroing) text += " The owner does not zero.";
   if (!scenario.fault.empty()) text += fmt::format(" Fault {} is switched on.", scenario.fault);
   return text;

@@ -4,10 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/tensor/dtype.h"
+#include "sim/scenario/fp8.h"
 
 namespace shardcheck {
 
@@ -153,6 +155,8 @@ struct Scenario {
   DType main_grad = DType::f32;
   DType comm = DType::f32;
   DataMode data = DataMode::provenance;
+
+  std::optional<Fp8Training> fp8;  ///< matrices live in FP8; without it weights never exist
 
   std::string fault;  ///< an entry of the zoo that rewrites the plan, or empty
 

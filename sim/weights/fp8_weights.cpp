@@ -1,0 +1,105 @@
+#include "sim/weights/fp8_weights.h"
+
+#include <algorithm>
+
+#include "sim/weights/requantise.h"
+
+namespace shardcheck {
+
+using recipe::Direction;
+
+Fp8Weights::Fp8Weights(Job& job)
+    : job_(job),
+      store_(job),
+      gathers_(job, store_),
+      products_(job, store_),
+      checkpoint_(job, store_, products_) {}
+
+void Fp8Weights::setup() {
+  store_.setup();
+  products_.setup();
+  if (job_.scenario.fp8->reload_after >= 0) checkpoint_.setup();
+}
+
+void Fp8Weights::create() {
+  create_weights(job_, store_);
+  gathers_.begin_whole();
+  for (std::size_t b = 0; b < job_.geometry.buckets.size(); ++b) gathers_.reshard(b);
+}
+
+std::vector<Direction> Fp8Weights::gathered_for(Pass pass) const {
+  if (pass != Pass::backward || store_.recipe().derives_column) return {Direction::row};
+  if (job_.scenario.fp8->recompute) return {Direction::row, Direction::column};
+  return {Direction::column};
+}
+
+void Fp8Weights::begin_pass(Pass pass, const std::vector<UseSite>& sites) {
+  pass_ = pass;
+  buckets_.clear();
+  next_ = 0;
+  for (const UseSite& site : sites) {
+    if (store_.has(site.parameter))
+      buckets_.push_back(
+          static_cast<std::size_t>(job_.geometry.bucket_of[static_cast<std::size_t>(site.parameter)]));
+  }
+  launch(0);
+}
+
+void Fp8Weights::launch(std::size_t position) {
+  if (position >= buckets_.size()) return;
+  for (const Direction direction : gathered_for(pass_)) gathers_.launch(buckets_[position], direction);
+}
+
+void Fp8Weights::launch_all() {
+  for (std::size_t b = 0; b < job_.geometry.buckets.size(); ++b) {
+    for (const Direction direction : store_.recipe().quantised) gathers_.launch(b, direction);
+  }
+}
+
+void Fp8Weights::use(const UseSite& site) {
+  if (!store_.has(site.parameter)) return;
+  const std::size_t bucket = buckets_[next_++];
+  launch(next_);  // the bucket after this one is on its way while this one is multiplied
+  for (const Direction direction : gathered_for(pass_)) gathers_.await(bucket, direction);
+  const bool backward = pass_ == Pass::backward;
+  if (backward && job_.scenario.fp8->recompute) products_.run(site, Pass::recompute);
+  if (backward) gathers_.derive(store_.weight_of(site.parameter));
+  products_.run(site, pass_);
+  const bool is_needed = std::find(buckets_.begin() + static_cast<std::ptrdiff_t>(next_), buckets_.end(),
+                                   bucket) != buckets_.end();
+  if (!is_needed) release(bucket);
+}
+
+/// The last use of the bucket in this pass is over (E11, E12).
+void Fp8Weights::release(std::size_t bucket) {
+  if (pass_ == Pass::backward && job_.scenario.fp8->transposes == Transposes::discard) {
+    for (const Member& member : job_.geometry.buckets[bucket].members) {
+      if (store_.has(member.parameter)) gathers_.discard(store_.weight_of(member.parameter));
+    }
+  }
+  gathers_.reshard(bucket);
+}
+
+void Fp8Weights::end_step() {
+  if (!is_skipped(job_.scenario, job_.step)) {
+    gathers_.settle();
+    requantise_weights(job_, store_);
+    gathers_.invalidate();
+    // ZeRO-3 gathers when a unit is needed; the others keep whole codes (fp8 4.9).
+    if (job_.scenario.strategy != Strategy::fsdp_optim_grads_params) launch_all();
+  }
+  products_.close_step();
+}
+
+void Fp8Weights::between_steps(const std::vector<UseSite>& sites) {
+  const Fp8Training& fp8 = *job_.scenario.fp8;
+  if (std::ranges::count(fp8.evaluations, job_.step) > 0) {
+    begin_pass(Pass::evaluation, sites);
+    for (const UseSite& site : sites) use(site);
+  }
+  if (fp8.reload_after != job_.step) return;
+  checkpoint_.reload(gathers_);
+  if (job_.scenario.strategy != Strategy::fsdp_optim_grads_params) launch_all();
+}
+
+}  // namespace shardcheck
