@@ -31,6 +31,7 @@ constexpr Verb kVerbs[] = {
      explain_verb, true},
     {"zoo", "switch on every known bug: which property catches it, on which smallest scenario", zoo_verb,
      true},
+    {"sweep", "a scenario at all settings of a few fields: which of them flips the result", sweep_verb},
     {"redesigns", "in which cells every proposed write protocol is sound, by running them", redesigns_verb},
     {"conform", "recompute recorded data and name every disagreement", conform_verb},
     {"record", "write down results of this machine, for conform", record_verb},

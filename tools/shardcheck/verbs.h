@@ -17,6 +17,7 @@ ExitStatus check_verb(Session& session, const Arguments& arguments);
 ExitStatus replay_verb(Session& session, const Arguments& arguments);
 ExitStatus explain_verb(Session& session, const Arguments& arguments);
 ExitStatus zoo_verb(Session& session, const Arguments& arguments);
+ExitStatus sweep_verb(Session& session, const Arguments& arguments);
 ExitStatus redesigns_verb(Session& session, const Arguments& arguments);
 ExitStatus conform_verb(Session& session, const Arguments& arguments);
 ExitStatus record_verb(Session& session, const Arguments& arguments);
