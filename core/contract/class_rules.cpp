@@ -84,11 +84,11 @@ void ClassRules::apply(OpIndex index, const std::vector<bool>& hook_reported) {
   ++index_;
   stream_ = op.stream;
   if (const auto* record = std::get_if<Record>(&op.action)) {
-    for (Rank rank : plan_.ranks_of(op)) state_.record(rank, op.stream, record->event, OpIndex{index_});
+    for (Rank rank : plan_.ranks_of(op)) state_.clocks().record(rank, op.stream, record->event, index_);
     return;
   }
   if (const auto* wait = std::get_if<Wait>(&op.action)) {
-    for (Rank rank : plan_.ranks_of(op)) state_.wait(rank, op.stream, wait->event);
+    for (Rank rank : plan_.ranks_of(op)) state_.clocks().wait(rank, op.stream, wait->event);
     return;
   }
   if (const auto* lease = std::get_if<OpenLease>(&op.action)) return open_lease(op, *lease);
@@ -225,6 +225,7 @@ void ClassRules::close_lease(const Op& op) {
 }
 
 void ClassRules::undefine(const Op& op) {
+  if (!state_.is_tracked(plan_.operand(op, 0)[0].buffer)) return;
   each_atom(op, 0, [&](const Place& place, Atom& atom) {
     if (atom.content == Content::stale) return;  // still what the reduce-scatter left to nobody
     if (atom.content == Content::accumulated && atom.lease_open) {

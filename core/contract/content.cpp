@@ -20,7 +20,7 @@ bool is_gradient(BufferRole role) {
 
 }  // namespace
 
-ContentState::ContentState(const Plan& plan) : events_(plan.events) {
+ContentState::ContentState(const Plan& plan) : clocks_(plan) {
   // Sorted as one number each: the buffer above, the offset below.
   constexpr int kOffsetBits = 44;
   std::vector<std::uint64_t> borders;
@@ -81,10 +81,6 @@ ContentState::ContentState(const Plan& plan) : events_(plan.events) {
   }
   count_ = static_cast<std::int32_t>(offsets_.size());
   atoms_.resize(static_cast<std::size_t>(count_) * static_cast<std::size_t>(plan.ranks));
-  Clock never;
-  never.fill(-1);
-  clocks_.assign(static_cast<std::size_t>(plan.ranks), {never, never});
-  event_clocks_.assign(static_cast<std::size_t>(plan.ranks) * static_cast<std::size_t>(plan.events), never);
 }
 
 std::pair<std::int32_t, std::int32_t> ContentState::atoms(View view) const {
@@ -99,18 +95,6 @@ std::pair<std::int32_t, std::int32_t> ContentState::atoms(View view) const {
   while (*end < view.offset + view.numel) ++end;
   return {static_cast<std::int32_t>(begin - offsets_.begin()),
           static_cast<std::int32_t>(end - offsets_.begin())};
-}
-
-void ContentState::record(Rank rank, Stream stream, EventId event, OpIndex op) {
-  Clock seen = clocks_[static_cast<std::size_t>(rank.value)][static_cast<std::size_t>(stream)];
-  seen[static_cast<std::size_t>(stream)] = op.value;
-  event_clocks_[static_cast<std::size_t>(rank.value * events_ + event.value)] = seen;
-}
-
-void ContentState::wait(Rank rank, Stream stream, EventId event) {
-  Clock& clock = clocks_[static_cast<std::size_t>(rank.value)][static_cast<std::size_t>(stream)];
-  const Clock& seen = event_clocks_[static_cast<std::size_t>(rank.value * events_ + event.value)];
-  for (std::size_t s = 0; s < kStreams; ++s) clock[s] = std::max(clock[s], seen[s]);
 }
 
 }  // namespace shardcheck

@@ -2,12 +2,11 @@
 // that no view of the plan cuts. core/contract/class_rules.cpp moves them, op by op.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string_view>
 #include <vector>
 
-#include "core/plan/plan.h"
+#include "core/contract/clocks.h"
 
 namespace shardcheck {
 
@@ -56,30 +55,21 @@ class ContentState {
 
   /// True when `stream` of `rank` runs after the last write of `atom`.
   bool is_ordered(Rank rank, Stream stream, const Atom& atom) const {
-    return atom.stream == stream || atom.written <= clock(rank, stream, atom.stream);
+    return clocks_.is_after(rank, stream, {atom.stream, atom.written});
   }
   /// An atom in flight whose collective is done for `stream` takes its class.
   void settle(Rank rank, Stream stream, Atom& atom) const {
     if (atom.content == Content::in_flight && is_ordered(rank, stream, atom)) atom.content = atom.after;
   }
-  void record(Rank rank, Stream stream, EventId event, OpIndex op);
-  void wait(Rank rank, Stream stream, EventId event);
+  Clocks& clocks() { return clocks_; }
 
  private:
-  using Clock = std::array<std::int32_t, kStreams>;
-  std::int32_t clock(Rank rank, Stream stream, Stream of) const {
-    return clocks_[static_cast<std::size_t>(rank.value)][static_cast<std::size_t>(stream)]
-                  [static_cast<std::size_t>(of)];
-  }
-
   std::int32_t count_ = 0;
-  std::int32_t events_ = 0;
   std::vector<std::int32_t> first_;    // a buffer: its first atom, -1 when the contract does not speak of it
   std::vector<std::int32_t> last_;     // a buffer: the atom that marks its end
   std::vector<std::int64_t> offsets_;  // an atom: its offset; each buffer ends with its size
   std::vector<Atom> atoms_;
-  std::vector<std::array<Clock, kStreams>> clocks_;
-  std::vector<Clock> event_clocks_;
+  Clocks clocks_;
 };
 
 }  // namespace shardcheck

