@@ -75,6 +75,13 @@ recipe::ScalePlane empty_plane(const BlockCopy& of) {
                              {blocks.grid, zeros});
 }
 
+/// What every code of one byte means.
+std::vector<float> numbers_of(const Format& format) {
+  std::vector<float> numbers;
+  for (std::uint32_t code = 0; code < 256; ++code) numbers.push_back(decode(format, code));
+  return numbers;
+}
+
 void store_copy(const recipe::QuantizedCopy& copy, const CopyRanges& to) {
   SC_ASSERT(std::ssize(copy.codes) == to.codes.numel, "a copy has another number of codes");
   std::ranges::copy(copy.codes, codes_in(to.codes).begin());
@@ -120,14 +127,16 @@ void dequantize_blocks(const DequantizeBlocks& dequantize, const ScaledRanges& r
   const recipe::Blocks blocks = blocks_of(dequantize.of);
   const std::vector<std::uint32_t> grid = recipe::grid_in(plane_in(ranges.scale, empty_plane(dequantize.of)),
                                                           recipe::storage_of(named, dequantize.of.direction));
-  const Format &elements = format_of(format_of_codes(ranges.source)), &stored = format_of(named.scale_format);
+  const Format& stored = format_of(named.scale_format);
+  std::vector<float> scales, numbers = numbers_of(format_of(format_of_codes(ranges.source)));
+  for (const std::uint32_t bits : grid) scales.push_back(decode(stored, bits));
   const std::span<const std::uint8_t> codes = codes_in(ranges.source);
   with_element(ranges.destination.dtype, [&](auto e) {
     using E = decltype(e);
     auto* to = reinterpret_cast<typename E::Stored*>(ranges.destination.data);
     for (std::size_t i = 0; i < codes.size(); ++i) {
       const auto block = static_cast<std::size_t>(blocks.of(dequantize.start + static_cast<std::int64_t>(i)));
-      const float value = decode(elements, codes[i]) * decode(stored, grid[block]);
+      const float value = numbers[codes[i]] * scales[block];
       to[i] = E::narrow(value == value ? value : std::bit_cast<float>(0x7FC00000u));
     }
   });
