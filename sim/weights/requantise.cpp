@@ -132,6 +132,8 @@ void create(Job& job, const WeightStore& store, const Weight& weight) {
 void build_masters(Job& job, const WeightStore& store, const Weight& weight) {
   const Quantiser quantiser(job, store, Purpose::setup);
   const bool kept = job.scenario.fp8->masters == Masters::kept_init;
+  const auto drop_initial = [&] { quantiser.op(Undefine{}, weight).on(weight.initial); };
+  if (!kept) drop_initial();  // nothing better than the codes is there: the loss is declared (F52)
   quantiser.each_piece(weight, [&](std::span<const Rank> ranks, std::int64_t first) {
     const auto part = [&](View whole) {
       return [&ranks, &weight, whole, first](std::int32_t i) {
@@ -149,7 +151,7 @@ void build_masters(Job& job, const WeightStore& store, const Weight& weight) {
       return Quantiser::piece_of(weight, ranks[static_cast<std::size_t>(i)]).master;
     });
   });
-  quantiser.op(Undefine{}, weight).on(weight.initial);
+  if (kept) drop_initial();
 }
 
 }  // namespace

@@ -83,7 +83,9 @@ void WeightStore::allocate_weight(Weight& weight) {
     }
     const PlaneSize plane = plane_size(recipe_.weights, direction, weight.extent);
     copy.scales = allocate(which + "_scales", BufferRole::scales, plane.dtype, plane.numel);
-    plan.weight_copies.push_back({ParamId{weight.parameter}, direction, copy.codes, copy.scales, derived});
+    const bool is_kept = derived && job_.scenario.fp8->transposes == Transposes::keep;
+    plan.weight_copies.push_back(
+        {ParamId{weight.parameter}, direction, copy.codes, copy.scales, derived, is_kept});
   }
 }
 
