@@ -60,6 +60,7 @@ void Checkpoint::copy(const Kept& kept, Way way) {
 }
 
 void Checkpoint::reload(Gathers& gathers) {
+  gathers.settle();
   for (const Kept& kept : all_) copy(kept, Way::save);
   gathers.forget();
   for (const Kept& kept : all_) {
