@@ -11,13 +11,17 @@ from shardcheck_probe import coding
 TYPES = {"f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16}
 
 
-def use_weight(h, weight, x, dy):
-    y = torch.nn.functional.linear(x, weight) if weight.dim() == 2 else x * weight
-    return h + (y * dy).sum()
+def use_weights(h, module, calls):
+    """Adds every call to h: the weight of that name with its x and dy."""
+    for name, x, dy in calls:
+        weight = getattr(module, name)
+        y = torch.nn.functional.linear(x, weight) if weight.dim() == 2 else x * weight
+        h = h + (y * dy).sum()
+    return h
 
 
 class Unit(torch.nn.Module):
-    """The parameters that one wrapping holds."""
+    """The weights that a sharding wrapper wraps together."""
 
     def __init__(self, weights):
         super().__init__()
@@ -25,21 +29,21 @@ class Unit(torch.nn.Module):
             self.register_parameter(name, weight)
 
     def forward(self, h, calls):
-        for name, x, dy in calls:
-            h = use_weight(h, getattr(self, name), x, dy)
-        return h
+        return use_weights(h, self, calls)
 
 
-class Model(Unit):
-    """The root. `units` are the modules that a sharding wrapper wraps one by one."""
+class Model(torch.nn.Module):
+    """The root: weights of its own, and the units."""
 
     def __init__(self, own, units):
-        super().__init__(own)
+        super().__init__()
+        for name, weight in own.items():
+            self.register_parameter(name, weight)
         self.units = torch.nn.ModuleDict({str(number): Unit(weights) for number, weights in units.items()})
 
     def forward(self, h, groups):
         for unit, calls in groups:
-            h = super().forward(h, calls) if unit == 0 else self.units[str(unit)](h, calls)
+            h = use_weights(h, self, calls) if unit == 0 else self.units[str(unit)](h, calls)
         return h
 
 

@@ -271,7 +271,7 @@ def script_of(case, title, name, device):
     stored = case.parameters[0].dtype if megatron else case.main_grad
     waits = megatron and case.options["sync"] == "last"
     zeroes = "" if megatron else f"set_to_none={case.options['zero_grad'] == 'none'}"
-    sources = [inspect.getsource(thing) for thing in (model.use_weight, model.Unit, model.Model)]
+    sources = [inspect.getsource(thing) for thing in (model.use_weights, model.Unit, model.Model)]
     return SCRIPT.format(
         title=title.replace("\n", "\n# "), name=name, ranks=case.ranks, steps=case.steps,
         microbatches=case.microbatches, imports=IMPORTS.get(kind, "import importlib.util"),

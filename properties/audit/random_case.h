@@ -1,0 +1,24 @@
+// Random cases for a real framework: small models with tied, frozen and silent weights, empty microbatches,
+// types and switches, restricted to what the adapter can express. Next: case_shrinks.h.
+#pragma once
+
+#include <string>
+
+#include "properties/audit/audit_case.h"
+#include "properties/generate/draw.h"
+
+namespace shardcheck {
+
+/// What the drawn cases have in common.
+struct AuditRoom {
+  std::string adapter = "ddp";
+  std::int32_t ranks = 2;
+};
+
+/// A valid case that the adapter accepts (refusal() is empty).
+AuditCase random_audit_case(Draw& draw, const AuditRoom& room);
+
+/// Why the adapter cannot run the case, as the probe would say; empty when it can.
+std::string refusal(const AuditCase& audited);
+
+}  // namespace shardcheck

@@ -1,0 +1,58 @@
+// Cases as JSON, and the sentences for what no framework can run.
+#include "properties/audit/audit_case.h"
+
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+#include "tests/properties/audit/right_trace.h"
+
+namespace shardcheck {
+namespace {
+
+std::string refused(const std::string& text) {
+  try {
+    audit_case_from_json(text, "case.json");
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(AuditCaseJson, ComesBackAsItWas) {
+  AuditCase c = audit_tests::small_case();
+  c.adapter = {
+      .name = "fsdp2", .sync = SyncOn::every, .zeroes_gradients = true, .reshards = false, .replicas = 2};
+  c.probing = true;
+  EXPECT_EQ(audit_case_from_json(to_json(c), "case.json"), c);
+  EXPECT_EQ(describe(c.adapter), "fsdp2, sync every, zero_grad zero, reshard false, replicas 2");
+}
+
+TEST(AuditCaseJson, MistakesAreSentences) {
+  const std::string good = to_json(audit_tests::small_case());
+  const auto with = [&](std::string from, std::string to) {
+    std::string text = good;
+    return text.replace(text.find(from), from.size(), to);
+  };
+  EXPECT_NE(refused(good.substr(0, good.size() / 2)).find("not JSON"), std::string::npos);
+  EXPECT_NE(refused(with("\"name\": \"ddp\"", "\"name\": \"ddp\", \"sync\": \"never\"")).find("adapter.sync"),
+            std::string::npos);
+  EXPECT_NE(refused(with("\"name\": \"ddp\"", "\"name\": \"ddp\", \"replicas\": 3")).find("replicas"),
+            std::string::npos);
+  EXPECT_NE(refused(with("\"name\": \"ddp\"", "\"name\": \"ddp\", \"colour\": 3")).find("colour"),
+            std::string::npos);
+  EXPECT_NE(refused("{\"schema\": 2}").find("version 2 is unknown"), std::string::npos);
+}
+
+TEST(AuditCaseJson, WhatNoFrameworkExpressesIsNamed) {
+  Scenario s = audit_tests::small_case().scenario;
+  EXPECT_EQ(inexpressible(s), "");
+  s.uses[0].producer = Producer::fused;
+  EXPECT_NE(inexpressible(s).find("main_grad"), std::string::npos);
+  s.write_mode = WriteMode::r7;
+  EXPECT_EQ(inexpressible(s), "");
+  s.loss = Loss::per_token;
+  EXPECT_NE(inexpressible(s).find("loss"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace shardcheck

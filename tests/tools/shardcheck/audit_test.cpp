@@ -1,0 +1,44 @@
+// audit: recorded traces, what is no trace, and a run whose interpreter or framework is missing.
+#include "tests/tools/shardcheck/command_run.h"
+
+namespace shardcheck {
+namespace {
+
+class Audit : public InFolder {
+ protected:
+  static std::string recorded(const std::string& name) { return SHARDCHECK_TEST_DATA "/audit/" + name; }
+};
+
+TEST_F(Audit, ARightRunHolds) {
+  const CommandRun held = run({"audit", recorded("ddp-silent")});
+  EXPECT_EQ(held.status, 0) << held.out << held.err;
+  for (const char* part : {"W30     held", "find_unused true", "held: ", "ddp"})
+    EXPECT_TRUE(holds(held.out, part)) << part << " in\n" << held.out;
+}
+
+TEST_F(Audit, SeveralTracesAreATable) {
+  const CommandRun all = run({"audit", SHARDCHECK_TEST_DATA "/audit", "--json", "-"});
+  EXPECT_EQ(all.status, 1) << all.out << all.err;
+  EXPECT_TRUE(holds(all.err, "BROKEN")) << all.err;
+  EXPECT_TRUE(holds(all.out, "\"verdict\": \"BROKEN\"")) << all.out;
+}
+
+TEST_F(Audit, WhatIsNoTraceIsASentence) {
+  const CommandRun none = run({"audit", "nowhere"});
+  EXPECT_EQ(none.status, 2);
+  EXPECT_TRUE(holds(none.err, "nowhere: is no folder")) << none.err;
+  EXPECT_EQ(run({"audit"}).status, 2);
+  EXPECT_EQ(run({"audit", "nowhere", "--run"}).status, 2);
+}
+
+TEST_F(Audit, ARunWithoutItsInterpreterOrProbeIsASentence) {
+  const CommandRun python = run({"audit", "--run", "--python", "no-such-python", "--tries", "1"});
+  EXPECT_EQ(python.status, 3) << python.out;
+  EXPECT_TRUE(holds(python.err, "no-such-python")) << python.err;
+  const CommandRun probe = run({"audit", "--run", "--probe", "no-such-folder", "--out", "other"});
+  EXPECT_EQ(probe.status, 2);
+  EXPECT_TRUE(holds(probe.err, "no-such-folder")) << probe.err;
+}
+
+}  // namespace
+}  // namespace shardcheck
