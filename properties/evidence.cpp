@@ -4,6 +4,7 @@
 #include "sim/executor/executor.h"
 #include "sim/faults/zoo.h"
 #include "sim/oracle/checker.h"
+#include "sim/oracle/weight_checker.h"
 #include "sim/planner/planner.h"
 
 namespace shardcheck {
@@ -20,8 +21,15 @@ Evidence examine(Backend& backend, const Scenario& scenario, Planned planned) {
   evidence.findings = judge(evidence.planned.plan);
   const ScenarioData data(scenario);
   ValueChecker checker(scenario, data, evidence.planned);
+  WeightChecker weights(scenario, data, evidence.planned);
   RunEvents events;
   events.at_finish = [&](std::int32_t step) { checker.check(step, backend); };
+  events.stops = weights.stops(backend);
+  events.at_stop = [&](OpIndex op) { weights.at_stop(op, backend); };
+  events.at_end = [&] {
+    checker.read_outputs(backend);
+    if (!events.stops.empty()) weights.at_end(backend);
+  };
   const auto executed = run(evidence.planned, scenario, data, backend, events);
   // The same ops in the same order give the same verdict: only another order is judged again.
   bool as_planned = executed.size() == evidence.planned.plan.ops.size();
@@ -31,6 +39,7 @@ Evidence examine(Backend& backend, const Scenario& scenario, Planned planned) {
     for (Finding& finding : judge(evidence.planned.plan, executed))
       evidence.findings.push_back(std::move(finding));
   }
+  for (Finding& finding : weights.take()) evidence.findings.push_back(std::move(finding));
   for (Finding& finding : checker.take()) evidence.findings.push_back(std::move(finding));
   evidence.fingerprint = checker.fingerprint();
   evidence.budget_used = checker.budget_used();

@@ -18,6 +18,10 @@ class ValueChecker {
   /// Reads every owned range from the backend and compares it. Call when the step's gradients are finished.
   void check(std::int32_t step, Backend& backend);
 
+  /// Products with FP8 weights count in the fingerprint: check() reads those of its step, this one those that
+  /// an evaluation left after the last step.
+  void read_outputs(Backend& backend);
+
   /// A fingerprint of all bits read so far, for runs that must agree bit for bit.
   std::uint64_t fingerprint() const { return fingerprint_; }
 

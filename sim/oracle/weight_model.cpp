@@ -44,7 +44,8 @@ WeightVersion WeightModel::quantised(std::vector<float> source) const {
 void WeightModel::create(std::span<const float> initial) {
   now_ = quantised({initial.begin(), initial.end()});
   unrounded_ = now_;
-  masters_ = scenario_.fp8->masters == Masters::kept_init ? now_.source : recipe::dequantize(recipe_, now_.row);
+  masters_ =
+      scenario_.fp8->masters == Masters::kept_init ? now_.source : recipe::dequantize(recipe_, now_.row);
   step_scaling();
 }
 

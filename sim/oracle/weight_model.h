@@ -1,6 +1,6 @@
-// WeightModel: what the FP8 weight of a parameter must be, version after version, out of its initial value and
-// of the masters that the optimizer left: core/recipe on the whole weight, on one rank, where a training job
-// quantises pieces (F40, F47, F54). Next: weight_checker.h compares a backend with it.
+// WeightModel: what the FP8 weight of a parameter must be, version after version, out of its initial value
+// and of the masters that the optimizer left: core/recipe on the whole weight, on one rank, where a training
+// job quantises pieces (F40, F47, F54). Next: weight_checker.h compares a backend with it.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ namespace shardcheck {
 
 /// One version of a weight.
 struct WeightVersion {
-  std::vector<float> source;             ///< what was quantised: the initial value, or rounded masters
-  recipe::QuantizedCopy row, column;     ///< as the recipe stores them
+  std::vector<float> source;          ///< what was quantised: the initial value, or rounded masters
+  recipe::QuantizedCopy row, column;  ///< as the recipe stores them
   const recipe::QuantizedCopy& copy(recipe::Direction direction) const {
     return direction == recipe::Direction::row ? row : column;
   }

@@ -39,8 +39,9 @@ struct Planned {
   std::vector<InputSlot> inputs;
   std::vector<InitialSlot> initial;
   std::vector<OutputSlot> outputs;
-  OpIndex setup_end;              ///< inputs are written after the ops before this one
-  std::vector<OpIndex> finishes;  ///< a step: the op after its last Finish, when gradients may be read
+  std::vector<Placement> masters;  ///< pieces of FP8 weights, by rank; empty ones are left out
+  OpIndex setup_end;               ///< inputs are written after the ops before this one
+  std::vector<OpIndex> finishes;   ///< a step: the op after its last Finish, when gradients may be read
 };
 
 }  // namespace shardcheck

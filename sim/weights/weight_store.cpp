@@ -68,7 +68,12 @@ void WeightStore::allocate_weight(Weight& weight) {
   job_.planned.initial.push_back({weight.parameter, weight.initial});
   weight.pieces = pieces_of(weight.parameter);
   std::int64_t most = 0;
-  for (const WeightPiece& piece : weight.pieces) most = std::max(most, piece.numel);
+  for (const Rank rank : job_.all_ranks) {
+    const WeightPiece& piece = weight.pieces[static_cast<std::size_t>(rank.value)];
+    most = std::max(most, piece.numel);
+    if (piece.numel > 0)
+      job_.planned.masters.push_back({ParamId{weight.parameter}, rank, piece.master, piece.first});
+  }
   weight.rounded = allocate("rounded", BufferRole::weights, p.dtype, most);
   for (const Direction direction : {Direction::row, Direction::column}) {
     CopyViews& copy = weight.copy(direction);
