@@ -128,16 +128,28 @@ void dequantize_blocks(const DequantizeBlocks& dequantize, const ScaledRanges& r
   const std::vector<std::uint32_t> grid = recipe::grid_in(plane_in(ranges.scale, empty_plane(dequantize.of)),
                                                           recipe::storage_of(named, dequantize.of.direction));
   const Format& stored = format_of(named.scale_format);
-  std::vector<float> scales, numbers = numbers_of(format_of(format_of_codes(ranges.source)));
-  for (const std::uint32_t bits : grid) scales.push_back(decode(stored, bits));
+  std::vector<float> scales;
+  const std::vector<float> numbers = numbers_of(format_of(format_of_codes(ranges.source)));
+  const std::vector<float> powers = stored.width() == 8 ? numbers_of(stored) : std::vector<float>();
+  for (const std::uint32_t bits : grid)
+    scales.push_back(powers.empty() ? decode(stored, bits) : powers[bits]);
   const std::span<const std::uint8_t> codes = codes_in(ranges.source);
   with_element(ranges.destination.dtype, [&](auto e) {
     using E = decltype(e);
     auto* to = reinterpret_cast<typename E::Stored*>(ranges.destination.data);
-    for (std::size_t i = 0; i < codes.size(); ++i) {
-      const auto block = static_cast<std::size_t>(blocks.of(dequantize.start + static_cast<std::int64_t>(i)));
-      const float value = numbers[codes[i]] * scales[block];
-      to[i] = E::narrow(value == value ? value : std::bit_cast<float>(0x7FC00000u));
+    std::int64_t column = dequantize.start % dequantize.of.columns;
+    for (std::size_t i = 0; i < codes.size();) {
+      // As far as the block goes in this row.
+      const std::int64_t width =
+          std::min(blocks.width - column % blocks.width, dequantize.of.columns - column);
+      const std::size_t end = std::min(i + static_cast<std::size_t>(width), codes.size());
+      const float scale =
+          scales[static_cast<std::size_t>(blocks.of(dequantize.start + static_cast<std::int64_t>(i)))];
+      for (; i < end; ++i) {
+        const float value = numbers[codes[i]] * scale;
+        to[i] = E::narrow(value == value ? value : std::bit_cast<float>(0x7FC00000u));
+      }
+      column = (column + width) % dequantize.of.columns;
     }
   });
 }
