@@ -106,4 +106,21 @@ std::vector<OpIndex> run(const Planned& planned, const Scenario& scenario, const
   return executed;
 }
 
+void run_in_order(const Planned& planned, const Scenario& scenario, const ScenarioData& data,
+                  Backend& backend, std::span<const OpIndex> order, const RunEvents& events) {
+  const Plan& plan = planned.plan;
+  bool has_inputs = false;
+  for (OpIndex op : order) {
+    if (!has_inputs && op >= planned.setup_end) {
+      write_inputs(planned, scenario, data, backend);
+      write_initial(planned, data, backend);
+      has_inputs = true;
+    }
+    backend.execute(plan, op, OpIndex{op.value + 1});
+    for (std::size_t step = 0; step < planned.finishes.size(); ++step) {
+      if (planned.finishes[step].value == op.value + 1) events.at_finish(static_cast<std::int32_t>(step));
+    }
+  }
+}
+
 }  // namespace shardcheck

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "core/backend.h"
@@ -24,5 +25,11 @@ struct RunEvents {
 /// Executes the whole plan and returns the ops in the order in which the backend was given them.
 std::vector<OpIndex> run(const Planned& planned, const Scenario& scenario, const ScenarioData& data,
                          Backend& backend, const RunEvents& events);
+
+/// Executes the ops of the plan in another order that its streams and events allow
+/// (core/plan/schedule.h), one by one. Of the events only at_finish is told: after the last op before the
+/// step's finish mark.
+void run_in_order(const Planned& planned, const Scenario& scenario, const ScenarioData& data,
+                  Backend& backend, std::span<const OpIndex> order, const RunEvents& events);
 
 }  // namespace shardcheck

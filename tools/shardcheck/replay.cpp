@@ -1,12 +1,14 @@
 // shardcheck replay: one case again, and what it breaks; or op by op on two machines.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <ostream>
 
 #include "core/assert.h"
 #include "core/error.h"
 #include "properties/comparison.h"
 #include "properties/diagnosis/diagnosis.h"
+#include "properties/schedules.h"
 #include "tools/shardcheck/backend_choice.h"
 #include "tools/shardcheck/given_scenario.h"
 #include "tools/shardcheck/options.h"
@@ -51,6 +53,56 @@ ExitStatus replay_under_shadow(Session& session, const Counterexample& given, co
   return seen.first ? ExitStatus::broken : ExitStatus::held;
 }
 
+/// "step 0, rank 0, a[0]: 42.5 (0x422a0000) is right, NaN (0x7fc0dead) was read: ...".
+std::string value_sentence(const Finding& finding) {
+  return fmt::format("step {}, rank {}, {}[{}]: {} is right, {} was read: {}", finding.step, finding.rank,
+                     finding.parameter_name, finding.element, to_text(finding.expected),
+                     to_text(finding.actual), finding.sentence);
+}
+
+/// The race with a wrong value comes first, else the first race.
+const ScheduledRace& worst(const Schedules& schedules) {
+  for (const ScheduledRace& each : schedules.tried) {
+    if (!each.values.empty()) return each;
+  }
+  return schedules.tried.front();
+}
+
+/// Every race of the plan made to happen, and what the consumers then read.
+ExitStatus replay_schedules(Session& session, const Counterexample& given, const BackendChoice& choice,
+                            const std::string& file) {
+  const auto backend = factory_of(choice, session.processes)();
+  const Schedules seen = run_schedules(*backend, given.scenario);
+  const Terminal terminal = terminal_of(session.out);
+  const std::string on = fmt::format("{} on {}", file, describe(choice));
+  if (seen.races == 0) {
+    session.out << labelled(terminal, "scenario", describe(given))
+                << fmt::format("{}: no two ops race, so all schedules give one result; {}\n",
+                               paint(terminal, Tone::good, "held"), on);
+    return ExitStatus::held;
+  }
+  const ScheduledRace& shown = worst(seen);
+  session.out << finding_text(terminal, shown.finding) << "\n";
+  std::string late = fmt::format("op {} comes after op {}", shown.race.first.value, shown.race.second.value);
+  if (shown.put_off == 0)
+    late = "none: another rank orders the two, and an op runs on all of its ranks at once";
+  if (shown.put_off > 1)
+    late = fmt::format("op {} and {} that must follow it come after op {}", shown.race.first.value,
+                       counted(shown.put_off - 1, "op"), shown.race.second.value);
+  session.out << labelled(terminal, "schedule", late);
+  if (!shown.values.empty())
+    session.out << labelled(terminal, "then", value_sentence(shown.values.front()));
+  else if (shown.put_off > 0)
+    session.out << labelled(terminal, "then", "every consumer still reads what it should, in this schedule");
+  const auto harmful =
+      std::ranges::count_if(seen.tried, [](const ScheduledRace& each) { return !each.values.empty(); });
+  session.out << labelled(terminal, "scenario", describe(given))
+              << fmt::format("{}: {}; {} tried, {} with a wrong value; {}\n",
+                             paint(terminal, Tone::bad, "BROKEN"), counted(seen.races, "race"),
+                             counted(std::ssize(seen.tried), "schedule"), grouped(harmful), on);
+  return ExitStatus::broken;
+}
+
 }  // namespace
 
 ExitStatus replay_verb(Session& session, const Arguments& arguments) {
@@ -65,12 +117,24 @@ ExitStatus replay_verb(Session& session, const Arguments& arguments) {
   options.flag(under_shadow, {"shadow", "",
                               "no property: every op on --backend and on --against (cpu when none is given), "
                               "and the first op whose results differ"});
+  bool by_schedule = false;
+  options.flag(by_schedule, {"schedule", "",
+                             "no property: every race of the plan is made to happen, and what consumers then "
+                             "read; on the cpu backend"});
   options.note(
       "Nothing is shrunk, kept or moved. Exit status 1 when the scenario breaks a clause, 0 when it "
       "holds. `shardcheck explain FAILURE.json` says why.");
   if (!options.parse(arguments, session)) return ExitStatus::held;
 
   const Counterexample given = case_in(file);
+  if (by_schedule) {
+    if (given.kind != nullptr)
+      throw bad_input("--schedule",
+                      fmt::format("{} is a {}, which is no list of ops", file, given.kind->name));
+    if (choice.backend != "cpu" || !choice.against.empty() || under_shadow || session.processes.are_several())
+      throw bad_input("--schedule", "only the cpu backend, in one process, runs ops in another order");
+    return replay_schedules(session, given, choice, file);
+  }
   if (under_shadow) {
     if (given.kind != nullptr)
       throw bad_input("--shadow", fmt::format("{} is a {}, which is no list of ops", file, given.kind->name));

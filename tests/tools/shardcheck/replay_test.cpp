@@ -66,6 +66,18 @@ TEST_F(Replay, FilesThatAreNoScenarioAreSentences) {
                  "did you mean \"B-02\"");
 }
 
+TEST_F(Replay, AScheduleMakesARaceHappen) {
+  std::ofstream("race.json")
+      << R"({"schema": 1, "owner": {"strategy": "megatron-fsdp-v1/optim_grads", "slots": 1},
+    "parameters": [{"name": "a", "shape": [2, 12]}, {"name": "b", "shape": [2, 12], "unit": 1}],
+    "uses": [{"parameter": "a"}, {"parameter": "b"}], "fault": "B-28"})";
+  const CommandRun replay = run({"replay", "race.json", "--schedule"});
+  EXPECT_EQ(replay.status, 1) << replay.err;
+  for (const char* part : {"W33", "must wait for", "(edge E2)", "come after op", "is right,", "with a wrong value"})
+    EXPECT_TRUE(holds(replay.out, part)) << part << "\n" << replay.out;
+  EXPECT_EQ(run({"replay", "race.json", "--schedule", "--backend", "shadow"}).status, 2);
+}
+
 TEST_F(Replay, AFileThatIsMissingOrAFolder) {
   EXPECT_EQ(run({"replay", "absent.json"}).status, 2);
   EXPECT_EQ(run({"replay", "."}).status, 2);
