@@ -4,6 +4,7 @@
 #include "backends/cuda/casts.h"
 #include "backends/cuda/check.h"
 #include "backends/cuda/with_element.cuh"
+#include "backends/cuda/with_fp8.cuh"
 
 namespace shardcheck::gpu {
 namespace {
@@ -33,14 +34,6 @@ void launch(const ConvertTable& table, cudaStream_t stream) {
     if (!table.edges.are_hardware) return launch_by<S, D, true>(table, stream);
   }
   launch_by<S, D, false>(table, stream);
-}
-
-/// As with_element, for FP8.
-template <class Visit>
-void with_fp8(DType type, Visit visit) {
-  if (type == DType::e4m3) return visit(E4m3{});
-  SC_ASSERT(type == DType::e5m2, "a conversion has FP8 on neither side");
-  visit(E5m2{});
 }
 
 bool is_fp8(DType type) {

@@ -105,6 +105,15 @@ void CollectiveUnit::run(const Communicate& communicate, Stream stream, const Co
   launch_waiting();
 }
 
+/// An average's factor counts all ranks of the group.
+Addends CollectiveUnit::Call::addends(std::span<const Range> inputs,
+                                      std::span<const std::size_t> order) const {
+  Addends addends{.inputs = inputs, .order = order, .multiplies = averages()};
+  if (averages()) addends.factor = rounded_reciprocal(inputs[0].dtype, inputs.size());
+  addends.takes_largest = takes_largest();
+  return addends;
+}
+
 /// Groups of one GPU and one size, none of which needs scratch memory.
 void CollectiveUnit::launch_whole_groups(const Call& call, std::span<const CollectiveRanges> groups) {
   const std::size_t size = groups[0].ranks.size();
@@ -116,6 +125,7 @@ void CollectiveUnit::launch_whole_groups(const Call& call, std::span<const Colle
   reduce.numel = groups[0].inputs[0].numel;
   reduce.part = call.scatters() ? groups[0].outputs[0].numel : reduce.numel;
   reduce.multiplies = call.averages();
+  reduce.takes_largest = call.takes_largest();
   gather.bytes = groups[0].inputs[0].bytes();
   bool aligned = true;
   std::size_t at = 0;
@@ -148,8 +158,7 @@ void CollectiveUnit::run_through_scratch(const Call& call, const CollectiveRange
   std::iota(all.begin(), all.end(), std::size_t{0});
   if (call.reduces()) {
     const std::vector<PartialSum> sums = partial_sums(call.fold, group.ranks);
-    const float factor = call.averages() ? rounded_reciprocal(group.dtype(), group.ranks.size()) : 1.0f;
-    sum_into(scratch, {group.inputs, sums[0].positions, call.averages(), factor}, stream);
+    sum_into(scratch, call.addends(group.inputs, sums[0].positions), stream);
     deal_out(result, {group.outputs, all}, stream);
   } else {
     place(scratch, {group.inputs, all}, stream);
@@ -193,7 +202,7 @@ const std::vector<ncclComm_t>& CollectiveUnit::members_of(std::span<const Share>
 void CollectiveUnit::run_by_nccl_alone(const Call& call, const CollectiveRanges& group,
                                        std::span<const Share> shares) {
   const auto& members = members_of(shares);
-  const ncclRedOp_t reduction = call.averages() ? ncclAvg : ncclSum;
+  const ncclRedOp_t reduction = call.averages() ? ncclAvg : call.takes_largest() ? ncclMax : ncclSum;
   machine_.communicators().group(members, [&] {
     for (std::size_t i = 0; i < shares.size(); ++i) {
       if (!shares[i].is_here) continue;
@@ -222,18 +231,17 @@ void CollectiveUnit::run_by_nccl_alone(const Call& call, const CollectiveRanges&
 void CollectiveUnit::reduce_across(const Call& call, const CollectiveRanges& group,
                                    std::span<const Share> shares) {
   const Range& any = group.inputs[0];
-  const float factor = call.averages() ? rounded_reciprocal(any.dtype, group.ranks.size()) : 1.0f;
   for (const Share& share : shares) {
     if (!share.is_here) continue;
     SC_CHECK(cudaSetDevice(machine_.gpu(share.sum.gpu).device()));
-    sum_into(share.scratch, {group.inputs, share.sum.positions, call.averages(), factor}, share.stream);
+    sum_into(share.scratch, call.addends(group.inputs, share.sum.positions), share.stream);
   }
   const auto& members = members_of(shares);
   machine_.communicators().group(members, [&] {
     for (std::size_t i = 0; i < shares.size(); ++i) {
       if (!shares[i].is_here) continue;
       SC_CHECK(ncclAllReduce(shares[i].scratch, shares[i].scratch, count_of(any.numel), nccl_type(any.dtype),
-                             ncclSum, members[i], shares[i].stream));
+                             call.takes_largest() ? ncclMax : ncclSum, members[i], shares[i].stream));
     }
   });
   for (const Share& share : shares) {

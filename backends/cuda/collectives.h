@@ -9,6 +9,7 @@
 
 #include "backends/cuda/memory.h"
 #include "backends/cuda/reduce.h"
+#include "backends/cuda/reduce_steps.h"
 #include "core/plan/op.h"
 
 namespace shardcheck::gpu {
@@ -44,6 +45,9 @@ class CollectiveUnit {
     bool reduces() const { return communicate.collective != Collective::all_gather; }
     bool scatters() const { return communicate.collective == Collective::reduce_scatter; }
     bool averages() const { return communicate.reduction == Reduction::average; }
+    bool takes_largest() const { return reduces() && communicate.reduction == Reduction::maximum; }
+    /// The terms at `order` among the inputs of a whole group.
+    Addends addends(std::span<const Range> inputs, std::span<const std::size_t> order) const;
   };
   /// One GPU's share of a group that spans several.
   struct Share {

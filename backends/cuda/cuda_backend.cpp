@@ -5,6 +5,7 @@
 #include <span>
 
 #include "backends/cpu/casts.h"
+#include "backends/cuda/block_unit.h"
 #include "backends/cuda/casts.h"
 #include "backends/cuda/collectives.h"
 #include "backends/cuda/device_digests.h"
@@ -195,13 +196,18 @@ struct CudaBackend::Run {
               "dequantisation goes from FP8 to floats");
     convert({0, 1, 2}, 0);
   }
-  template <class BlockOp>
-  requires requires(const BlockOp& block_op) {
-    block_op.of.recipe;
-  } || std::is_same_v<BlockOp, CloseDelayedStep>
-  void operator()(const BlockOp&) const {
-    throw Error(ErrorKind::machine_cannot,
-                "cuda: no kernels for blocks of elements with a common scale; --backend cpu has them");
+  template <gpu::BlockAction Action>
+  void operator()(const Action& action) const {
+    on_each_gpu([&](int gpu, std::span<const std::size_t> positions) {
+      std::vector<gpu::BlockRanges> ranks;
+      for (std::size_t i : positions) {
+        gpu::BlockRanges& operands = ranks.emplace_back();
+        for (int o = 0; o < op.operands; ++o) operands[static_cast<std::size_t>(o)] = range(o, i);
+      }
+      const std::int64_t needed = gpu::scratch_for(action, ranks.size());
+      std::byte* scratch = needed == 0 ? nullptr : self.machine_.gpu(gpu).scratch(op.stream, needed);
+      gpu::enqueue(action, {ranks, scratch, begin_on(gpu)});
+    });
   }
   void operator()(const Copy&) const {
     source_to([](const gpu::Launch& launch, cudaStream_t stream) {

@@ -1,7 +1,7 @@
-// FP8 as kernels see it: the conversion instructions, what policies change at the edges, and the integer rule
-// of fp8 2.1 that the instructions are compared with. There is one rounding rule in the world, so a policy
-// that the hardware lacks differs from it for NaN, infinity and overflow only: those codes are looked up.
-// Next: casts.cuh, which loops over them; cast_sweep.cu, which compares both on all inputs.
+// FP8 as kernels see it: the conversion instructions, and what policies change at the edges. There is one
+// rounding rule in the world, so a policy that the hardware lacks differs from it for NaN, infinity and
+// overflow only: those codes are looked up. Next: casts.cuh, which loops over them; sweep_rules.cuh, the rule
+// that they are compared with on all inputs.
 #pragma once
 
 #include <cuda_fp8.h>
@@ -44,28 +44,6 @@ __device__ std::uint8_t with_edges(std::uint8_t code, float value, const Fp8Edge
   const std::uint32_t negative = bits >> 31;
   if (magnitude > 0x7F800000u) return edges.nan[negative];
   return magnitude == 0x7F800000u ? edges.infinity[negative] : edges.overflow[negative];
-}
-
-/// The rule of fp8 2.1 in integers: round on a grid unbounded above, then test for overflow.
-template <class F>
-__device__ std::uint8_t encode_by_rule(std::uint32_t bits, const Fp8Edges& edges) {
-  const std::uint32_t negative = bits >> 31, magnitude = bits & 0x7FFFFFFFu;
-  if (magnitude > 0x7F800000u) return edges.nan[negative];
-  if (magnitude == 0x7F800000u) return edges.infinity[negative];
-  const int field = static_cast<int>(magnitude >> 23);
-  const std::uint32_t fraction = magnitude & 0x7FFFFFu;
-  constexpr int kSmallest = 1 - F::kBias;
-  // An fp32 subnormal lies far below the smallest code: its hidden bit, which it has not, changes nothing.
-  const std::uint32_t significand = fraction | 0x800000u;
-  const int binade = max(field - 127, kSmallest);
-  const int shift =
-      min(binade - F::kFractionBits - (field - 150), 31);  // at least 20: 2^q over 2^(field - 150)
-  std::uint32_t code = significand >> shift;
-  const std::uint32_t rest = significand & ((1u << shift) - 1), half = 1u << (shift - 1);
-  code += rest > half || (rest == half && (code & 1u) != 0) ? 1u : 0u;
-  code += static_cast<std::uint32_t>(binade - kSmallest) << F::kFractionBits;
-  if (code > F::kLargest) return edges.overflow[negative];
-  return static_cast<std::uint8_t>(code | negative << 7);
 }
 
 /// The values of two codes, exact: every FP8 number is an fp16 number. A NaN is the canonical one.

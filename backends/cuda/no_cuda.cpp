@@ -26,7 +26,11 @@ std::vector<std::string> visible_gpus() {
   return {};
 }
 
-CastSweep sweep_fp32_casts(DType, std::int8_t) {
+std::vector<CastSweep> sweep_fp32_casts(std::span<const NamedCast>) {
+  throw Error(ErrorKind::machine_cannot, "cuda: " + cuda_missing());
+}
+
+std::vector<std::vector<std::uint16_t>> codes_of_16_bit_on_gpu(std::span<const NamedCast>, DType) {
   throw Error(ErrorKind::machine_cannot, "cuda: " + cuda_missing());
 }
 

@@ -20,6 +20,12 @@ __device__ void make_nan_canonical(Vector& vector) {
   }
 }
 
+/// As backends/cpu/collectives.cpp has it.
+inline __device__ std::uint32_t larger_of(std::uint32_t most, std::uint32_t other) {
+  const float a = __uint_as_float(most), b = __uint_as_float(other);
+  return a != a || b > a ? other : most;
+}
+
 /// kWidth results from element `begin` on, for group blockIdx.y.
 template <class E, int kWidth, class Vector>
 __device__ void reduce_at(const ReduceTable& table, ProductIn in, long long begin) {
@@ -40,7 +46,12 @@ __device__ void reduce_at(const ReduceTable& table, ProductIn in, long long begi
         addend.value[e] = rounded_product<E>(E::widen(addend.value[e]), table.factor, in);
       }
     }
-    if (has_sum) {
+    if (has_sum && table.takes_largest) {
+#pragma unroll
+      for (int e = 0; e < kWidth; ++e) {
+        if constexpr (!kIsNarrow<E>) sum.value[e] = larger_of(sum.value[e], addend.value[e]);
+      }
+    } else if (has_sum) {
 #pragma unroll
       for (int e = 0; e < kWidth; ++e) {
         sum.value[e] = rounded_sum<E, E>(E::widen(sum.value[e]), E::widen(addend.value[e]));
@@ -121,6 +132,7 @@ ProductIn product_in(DType type, float factor) {
 
 void launch_reduce(const ReduceTable& table, DType type, cudaStream_t stream) {
   if (table.numel == 0 || table.groups == 0) return;
+  SC_ASSERT(!table.takes_largest || type == DType::f32, "a maximum is of fp32 numbers");
   const dim3 grid(blocks_for(table.aligned ? (table.numel + kPack - 1) / kPack : table.numel),
                   static_cast<unsigned>(table.groups));
   const ProductIn in = table.multiplies ? product_in(type, table.factor) : ProductIn::f32;

@@ -1,5 +1,5 @@
-// Kernels of collectives among the ranks of one GPU: sums in the order of a list, and gathers. All groups of
-// an op in one launch. Next: collectives.cpp, which orders the addends and looks after aliases.
+// Kernels of collectives among the ranks of one GPU: sums in the order of a list, maxima, and gathers. All
+// groups of an op in one launch. Next: collectives.cpp, which orders the addends and looks after aliases.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -12,9 +12,9 @@
 namespace shardcheck::gpu {
 
 /// result = carry + input[0] + input[1] + ..., added in this order, one rounding to the element type an
-/// addition, each input first multiplied by `factor` and rounded when `multiplies`. Group g has the inputs
-/// and outputs from g * inputs and g * outputs on. An element is read by the same thread that writes that
-/// element of the result.
+/// addition, each input first multiplied by `factor` and rounded when `multiplies`; or their maximum, of fp32
+/// alone, to which a NaN is nothing. Group g has the inputs and outputs from g * inputs and g * outputs on.
+/// An element is read by the same thread that writes that element of the result.
 struct ReduceTable {
   const void* input[kRanksPerLaunch];
   void* output[kRanksPerLaunch];
@@ -25,6 +25,7 @@ struct ReduceTable {
   long long part;
   bool multiplies;
   float factor;
+  bool takes_largest;
   bool aligned;  ///< every address is a multiple of 16, and parts are whole packs
 };
 

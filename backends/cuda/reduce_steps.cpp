@@ -24,6 +24,7 @@ void sum_into(std::byte* destination, const Addends& addends, cudaStream_t strea
   table.numel = table.part = any.numel;
   table.multiplies = addends.multiplies;
   table.factor = addends.factor;
+  table.takes_largest = addends.takes_largest;
   for (std::size_t first = 0; first < addends.order.size(); first += kRanksPerLaunch) {
     // A partial sum is a value of the element type, so that storing it between launches changes nothing.
     table.carry = first == 0 ? nullptr : destination;

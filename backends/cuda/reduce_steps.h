@@ -21,9 +21,10 @@ struct Addends {
   std::span<const std::size_t> order;  ///< positions in `inputs`, in the order of the additions
   bool multiplies = false;             ///< each by `factor`, rounded, before it is added
   float factor = 1;
+  bool takes_largest = false;  ///< of them instead of their sum
 };
 
-/// destination := the sum of the addends in their order.
+/// destination := the sum of the addends in their order, or the largest of them.
 void sum_into(std::byte* destination, const Addends& addends, cudaStream_t stream);
 
 /// Some ranges of a group: those at `positions`, which lie on one GPU.

@@ -31,6 +31,12 @@ inline float __fsub_rn(float a, float b) {
 inline float __fmul_rn(float a, float b) {
   return a * b;
 }
+inline float __fdiv_rn(float a, float b) {
+  return a / b;
+}
+inline double __ddiv_rn(double a, double b) {
+  return a / b;
+}
 inline double __dadd_rn(double a, double b) {
   return a + b;
 }

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "core/plan/builder.h"
+#include "core/recipe/catalogue.h"
 
 namespace shardcheck {
 namespace {
@@ -31,6 +32,9 @@ TEST(Describe, TheReasonAndThePlaceOfAnOp) {
 }
 
 TEST(Describe, EveryActionHasItsWords) {
+  const auto mx = static_cast<std::int8_t>(recipe::find_recipe("te-mxfp8") - recipe::recipes().data());
+  const BlockCopy rows{.recipe = mx, .rows = 32, .columns = 64};
+  const BlockCopy columns{.recipe = mx, .direction = recipe::Direction::column, .rows = 32, .columns = 64};
   struct Words {
     Action action;
     Purpose purpose;
@@ -47,6 +51,13 @@ TEST(Describe, EveryActionHasItsWords) {
       {Copy{}, Purpose::accumulate, "copy the reduced gradient over the shard"},
       {Copy{}, Purpose::stage, "copy the local sums into the communication buffer"},
       {Copy{}, Purpose::unstage, "copy the reduced gradient back"},
+      {TakeAmax{rows, 40}, Purpose::weights, "take amaxes (te-mxfp8, rows) of elements from 40"},
+      {ScaleFromAmax{columns}, Purpose::weights, "scales from amaxes (te-mxfp8, columns)"},
+      {QuantizeBlocks{columns, 5}, Purpose::weights, "quantise (te-mxfp8, columns) elements from 5"},
+      {DequantizeBlocks{rows, 5}, Purpose::weights, "dequantise (te-mxfp8, rows) elements from 5"},
+      {QuantizeMatrix{rows}, Purpose::weights, "quantise a whole matrix (te-mxfp8)"},
+      {DeriveColumnCopy{rows}, Purpose::weights, "derive the column copy (te-mxfp8) of the codes"},
+      {CloseDelayedStep{}, Purpose::weights, "close a step of delayed scaling"},
       {Add{}, Purpose::none, "add"},
       {Add{}, Purpose::fold, "fold (add) param.grad"},
       {Add{}, Purpose::accumulate, "accumulate the reduced gradient onto the shard"},
@@ -55,6 +66,8 @@ TEST(Describe, EveryActionHasItsWords) {
        "all-reduce (sum) over groups of 2"},
       {Communicate{Collective::reduce_scatter, Reduction::average, 4}, Purpose::reduce,
        "reduce-scatter (average) over groups of 4"},
+      {Communicate{Collective::all_reduce, Reduction::maximum, 2}, Purpose::weights,
+       "all-reduce (maximum) over groups of 2"},
       {Communicate{Collective::all_gather, Reduction::sum, 2}, Purpose::weights,
        "all-gather over groups of 2"},
       {SgdStep{0.25f}, Purpose::consume, "optimizer step, rate 0.25"},

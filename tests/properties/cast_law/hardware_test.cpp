@@ -21,10 +21,12 @@ TEST(CastLawGpu, AllInputsThroughTheHardware) {
   if (const std::string missing = cuda_missing(); !missing.empty()) GTEST_SKIP() << missing;
   double milliseconds[2][kCastPolicies.size()] = {};
   const auto findings = all_fp32_casts(CastSweeper([&](DType destination, std::int8_t policy) {
-    sweep_fp32_casts(destination, policy);  // the first call loads the kernel
-    const CastSweep swept = sweep_fp32_casts(destination, policy);
+    const NamedCast cast = named_casts(*format_id_of(destination))[static_cast<std::size_t>(policy)];
+    sweep_fp32_casts({&cast, 1});  // the first call loads the kernel
+    const CastSweep swept = sweep_fp32_casts({&cast, 1})[0];
     milliseconds[destination == DType::e5m2][policy] = swept.milliseconds;
-    return SweptCasts{swept.differences, swept.input, swept.by_rule, swept.by_hardware, swept.digest};
+    return SweptCasts{swept.differences, swept.input, static_cast<std::uint8_t>(swept.by_rule),
+                      static_cast<std::uint8_t>(swept.by_machine), swept.digest};
   }));
   EXPECT_EQ(all_of(findings), "");
   for (std::size_t policy = 0; policy < kCastPolicies.size(); ++policy) {

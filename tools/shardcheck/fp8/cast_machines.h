@@ -21,7 +21,6 @@ struct Certified {
 
 struct Certification {
   std::vector<Certified> certified;
-  std::string left_out;  ///< what the machine cannot sweep, in words; empty: nothing
 };
 
 struct CastMachine {

@@ -141,9 +141,6 @@ ExitStatus certify(Session& session, const Arguments& arguments) {
   const Terminal terminal = terminal_of(session.out);
   const bool holds = std::ranges::all_of(found.certified, &Certified::holds);
   session.out << table_text(found.certified, terminal) << differences_text(found.certified);
-  if (!found.left_out.empty())
-    session.out << wrap(fmt::format("not swept: {}", found.left_out), {.width = terminal.width, .indent = 2})
-                << "\n";
   session.out << fmt::format("{}: {}, {} of casts in {}\n",
                              paint(terminal, holds ? Tone::good : Tone::bad, holds ? "held" : "BROKEN"),
                              machine->sentence, counted(std::ssize(found.certified), "certificate"),
