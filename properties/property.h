@@ -30,6 +30,7 @@ enum class Focus : std::uint8_t {
   group_of_one,   ///< reduction groups of size one
   scaling,        ///< loss modes, scale placements, odd group sizes
   overlap,        ///< reductions in backward, few slots
+  fp8,            ///< matrices that live in FP8
 };
 
 struct Property {

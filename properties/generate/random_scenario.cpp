@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "properties/generate/random_fp8.h"
 #include "properties/generate/random_model.h"
 #include "properties/generate/room.h"
 #include "properties/generate/soundness.h"
@@ -111,6 +112,7 @@ void draw_data(Draw& draw, Scenario& s) {
   if (wants_provenance && s.loss == Loss::per_token) make_tokens_exact(s);
   const bool fits = wants_provenance && has_exact_scale(s) && make_room(s, spare);
   s.data = fits ? DataMode::provenance : DataMode::integers;
+  round_up_shapes(s);
 }
 
 Scenario draw_all_but_protocol(Draw& draw, Focus focus) {
@@ -120,6 +122,7 @@ Scenario draw_all_but_protocol(Draw& draw, Focus focus) {
   draw_owner(draw, focus, s);
   draw_schedule(draw, focus, s);
   draw_model(draw, focus, s);
+  if (focus == Focus::fp8) draw_fp8(draw, s);
   draw_silences(draw, focus, s);
   draw_numerics(draw, focus, s);
   return s;

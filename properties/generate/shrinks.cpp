@@ -17,6 +17,18 @@ std::int64_t protocol_rank(WriteMode mode) {
   return mode == WriteMode::r5 ? 0 : 1 + static_cast<std::int64_t>(mode);
 }
 
+/// How much of an FP8 life there is: each part that a shrink takes away counts.
+std::int64_t fp8_rank(const std::optional<Fp8Training>& fp8) {
+  if (!fp8) return 0;
+  const Fp8Training plain;
+  const std::int64_t events = 8 * std::ssize(fp8->evaluations) + 8 * std::ssize(fp8->skipped_steps) +
+                              (fp8->reload_after >= 0 ? 8 + fp8->reload_after : 0);
+  const std::int64_t parts = (fp8->recompute != plain.recompute) + (fp8->transposes != plain.transposes) +
+                             (fp8->masters != plain.masters);
+  const std::int64_t history = fp8->recipe == "te-delayed" ? fp8->history : 0;
+  return 1 + 2048 * (events + parts) + history + (fp8->recipe != "te-current-pow2");
+}
+
 std::string generic_name(std::size_t parameter) {
   return "w" + std::to_string(parameter);
 }
@@ -56,6 +68,16 @@ void repair(Scenario& s) {
   if (s.write_mode == WriteMode::r4 && has_leases(s.strategy)) s.write_mode = WriteMode::r5;
 }
 
+/// What the FP8 section says of steps and owners that are gone.
+void repair_fp8(Scenario& s) {
+  if (!s.fp8) return;
+  const auto is_gone = [&](std::int32_t step) { return step >= s.steps; };
+  std::erase_if(s.fp8->skipped_steps, is_gone);
+  std::erase_if(s.fp8->evaluations, is_gone);
+  s.fp8->reload_after = std::min(s.fp8->reload_after, s.steps - 1);
+  if (s.fp8->recipe != "te-delayed") s.fp8->history = Fp8Training{}.history;
+}
+
 /// Collects candidates: a copy of the source, changed, mended, and kept when it is valid and simpler.
 class Candidates {
  public:
@@ -67,6 +89,7 @@ class Candidates {
     Scenario s = source_;
     change(s);
     repair(s);
+    repair_fp8(s);
     // Without any use there is no contribution left that a sentence could name.
     if (s.uses.empty() && !source_.uses.empty()) return;
     if (complexity_of(s) >= complexity_ || !is_valid(s) || (sound_ && !is_sound(s))) return;
@@ -197,6 +220,32 @@ void try_use(Candidates& to, const Scenario& s, std::size_t u) {
     to.try_change([&](Scenario& c) { c.uses[u].producer = Producer::fused; });
 }
 
+/// Without the FP8 life, with less of it, with a plainer recipe.
+void try_fp8(Candidates& to, const Scenario& s) {
+  if (!s.fp8) return;
+  to.try_change([](Scenario& c) { c.fp8.reset(); });
+  const auto set = [&]<class Field>(Field Fp8Training::*field) {
+    to.try_change([&](Scenario& c) { (*c.fp8).*field = Fp8Training{}.*field; });
+  };
+  set(&Fp8Training::reload_after);
+  set(&Fp8Training::evaluations);
+  set(&Fp8Training::skipped_steps);
+  set(&Fp8Training::recompute);
+  set(&Fp8Training::transposes);
+  set(&Fp8Training::masters);
+  for (std::size_t i = 0; i < s.fp8->evaluations.size(); ++i)
+    to.try_change([&](Scenario& c) {
+      c.fp8->evaluations.erase(c.fp8->evaluations.begin() + static_cast<std::ptrdiff_t>(i));
+    });
+  for (std::size_t i = 0; i < s.fp8->skipped_steps.size(); ++i)
+    to.try_change([&](Scenario& c) {
+      c.fp8->skipped_steps.erase(c.fp8->skipped_steps.begin() + static_cast<std::ptrdiff_t>(i));
+    });
+  if (s.fp8->reload_after > 0) to.try_change([](Scenario& c) { c.fp8->reload_after = 0; });
+  if (s.fp8->recipe == "te-delayed") to.try_change([](Scenario& c) { c.fp8->history = 1; });
+  to.try_change([](Scenario& c) { c.fp8->recipe = "te-current-pow2"; });
+}
+
 /// All of one kind at once, which takes many single steps off a search that is nearly done.
 void try_plain(Candidates& to) {
   to.try_change([](Scenario& c) {
@@ -233,6 +282,7 @@ Complexity complexity_of(const Scenario& s) {
           std::ssize(s.token_counts),
           s.tokens,
           tokens,
+          fp8_rank(s.fp8),
           protocol_rank(s.write_mode),
           static_cast<std::int64_t>(s.first_microbatch),
           static_cast<std::int64_t>(s.execution),
@@ -262,6 +312,7 @@ std::vector<Scenario> shrinks(const Scenario& s) {
   Candidates to(s);
   try_extent(to, s);
   for (std::size_t p = 0; p < s.parameters.size(); ++p) try_shape(to, s, p);
+  try_fp8(to, s);
   try_protocol(to, s);
   try_numerics(to);
   try_plain(to);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "core/recipe/catalogue.h"
+
 namespace shardcheck {
 namespace {
 
@@ -94,6 +96,29 @@ bool has_uneven_shape(const Scenario& s, const Geometry& geometry, std::int32_t 
   return s.parameters[static_cast<std::size_t>(parameter)].numel() % group != 0;
 }
 
+/// The weights have blocks of that shape.
+bool has_block(const Scenario& s, recipe::BlockShape block) {
+  return s.fp8 && recipe::find_recipe(s.fp8->recipe)->block == block;
+}
+
+/// A piece begins inside a block of the rows, so that two ranks share its scale.
+bool has_cut_block(const Scenario& s, const Geometry& geometry, std::int32_t parameter) {
+  if (!has_fp8_weight(s, parameter) || !shards_gradient(s.strategy)) return false;
+  const auto p = static_cast<std::size_t>(parameter);
+  const OwnerBucket& bucket = geometry.buckets[static_cast<std::size_t>(geometry.bucket_of[p])];
+  const Member& member = geometry.place_of[p];
+  const recipe::BlockShape block = recipe::find_recipe(s.fp8->recipe)->block;
+  for (std::int64_t cut = bucket.slice(); cut < bucket.numel(); cut += bucket.slice()) {
+    if (cut <= member.lo || cut >= member.hi) continue;
+    const std::int64_t columns = s.parameters[p].columns(), element = cut - member.lo;
+    const bool inside_row = block.along == 0 || element % columns % block.along != 0;
+    const bool inside_rows =
+        block.across != 1 && (block.across == 0 || element / columns % block.across != 0);
+    if (inside_row || inside_rows) return true;
+  }
+  return false;
+}
+
 bool has_narrow_type(DType type) {
   return type != DType::f32;
 }
@@ -165,6 +190,57 @@ std::vector<Situation> make_table() {
       {"narrow main_grad",
        [](S s, G) { return has_narrow_type(s.main_grad); },
        {scaling, leases, persistent}},
+      {"FP8 by tensor", [](S s, G) { return has_block(s, {}); }, {fp8}},
+      {"FP8 by delayed scaling",
+       [](S s, G) { return s.fp8 && s.fp8->recipe == "te-delayed" && s.steps > s.fp8->history; },
+       {fp8}},
+      {"FP8 by 128x128 blocks",
+       [](S s, G) {
+         return has_block(s, {128, 128});
+       },
+       {fp8}},
+      {"MXFP8",
+       [](S s, G) {
+         return has_block(s, {32, 1});
+       },
+       {fp8}},
+      {"FP8 weights whole on every rank",
+       [](S s, G) { return s.fp8 && !shards_gradient(s.strategy); },
+       {fp8}},
+      {"FP8 weights gathered after the step",
+       [](S s, G) {
+         return s.fp8 && s.ranks > 1 && shards_gradient(s.strategy) &&
+                s.strategy != Strategy::fsdp_optim_grads_params;
+       },
+       {fp8}},
+      {"FP8 weights gathered when needed",
+       [](S s, G) { return s.fp8 && s.ranks > 1 && s.strategy == Strategy::fsdp_optim_grads_params; },
+       {fp8}},
+      {"masters from codes", [](S s, G) { return s.fp8 && s.fp8->masters == Masters::from_bytes; }, {fp8}},
+      {"transposes kept", [](S s, G) { return s.fp8 && s.fp8->transposes == Transposes::keep; }, {fp8}},
+      {"recomputed forward", [](S s, G) { return s.fp8 && s.fp8->recompute; }, {fp8}},
+      {"skipped step", [](S s, G) { return s.fp8 && !s.fp8->skipped_steps.empty(); }, {fp8}},
+      {"evaluation", [](S s, G) { return s.fp8 && !s.fp8->evaluations.empty(); }, {fp8}},
+      {"reload before another step",
+       [](S s, G) { return s.fp8 && s.fp8->reload_after >= 0 && s.fp8->reload_after + 1 < s.steps; },
+       {fp8}},
+      {"FP8 weight without a piece on a rank",
+       [](S s, G g) {
+         return s.fp8 && any_parameter(s, [&](std::int32_t p, P) {
+                  return has_fp8_weight(s, p) && has_empty_shard(s, g, p);
+                });
+       },
+       {fp8}},
+      {"FP8 block cut by a piece",
+       [](S s, G g) { return any_parameter(s, [&](std::int32_t p, P) { return has_cut_block(s, g, p); }); },
+       {fp8}},
+      {"FP8 expert weight",
+       [](S s, G) {
+         return s.expert_parallel > 1 && any_parameter(s, [&](std::int32_t p, P parameter) {
+                  return parameter.expert && has_fp8_weight(s, p);
+                });
+       },
+       {fp8}},
       {"per-token loss", [](S s, G) { return s.loss == Loss::per_token; }, {scaling, empty_microbatches}},
       {"average in the collective",
        [](S s, G) { return s.loss == Loss::mean && s.scaling == Scaling::in_collective; },
@@ -180,7 +256,9 @@ const std::vector<Situation>& situations() {
 }
 
 bool is_required(const Situation& situation, Focus focus) {
-  return focus == Focus::any ||
+  // What only FP8 weights can reach is not asked of properties that have none.
+  const bool is_of_fp8 = situation.required_by == std::vector{Focus::fp8};
+  return (focus == Focus::any && !is_of_fp8) ||
          std::ranges::find(situation.required_by, focus) != situation.required_by.end();
 }
 

@@ -15,7 +15,8 @@ namespace shardcheck {
 struct Situation {
   std::string_view name;  ///< "empty shard"
   bool (*is_reached)(const Scenario& scenario, const Geometry& geometry);
-  /// The foci of the properties that must reach it; Focus::any reaches all.
+  /// The foci of the properties that must reach it; Focus::any reaches all
+  /// but those of FP8 weights alone.
   std::vector<Focus> required_by;
 };
 
