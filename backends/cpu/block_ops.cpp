@@ -1,6 +1,8 @@
 #include "backends/cpu/block_ops.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstring>
 #include <span>
 #include <vector>
@@ -76,10 +78,18 @@ recipe::ScalePlane empty_plane(const BlockCopy& of) {
 }
 
 /// What every code of one byte means.
-std::vector<float> numbers_of(const Format& format) {
-  std::vector<float> numbers;
-  for (std::uint32_t code = 0; code < 256; ++code) numbers.push_back(decode(format, code));
-  return numbers;
+using Numbers = std::array<float, 256>;
+
+const Numbers& numbers_of(FormatId format) {
+  static const auto make = [](FormatId id) {
+    Numbers numbers{};
+    for (std::uint32_t code = 0; code < numbers.size(); ++code) numbers[code] = decode(format_of(id), code);
+    return numbers;
+  };
+  static const Numbers e4m3 = make(FormatId::e4m3), e5m2 = make(FormatId::e5m2), e8m0 = make(FormatId::e8m0);
+  SC_ASSERT(format == FormatId::e4m3 || format == FormatId::e5m2 || format == FormatId::e8m0,
+            "a format without a table");
+  return format == FormatId::e4m3 ? e4m3 : format == FormatId::e5m2 ? e5m2 : e8m0;
 }
 
 void store_copy(const recipe::QuantizedCopy& copy, const CopyRanges& to) {
@@ -127,12 +137,11 @@ void dequantize_blocks(const DequantizeBlocks& dequantize, const ScaledRanges& r
   const recipe::Blocks blocks = blocks_of(dequantize.of);
   const std::vector<std::uint32_t> grid = recipe::grid_in(plane_in(ranges.scale, empty_plane(dequantize.of)),
                                                           recipe::storage_of(named, dequantize.of.direction));
-  const Format& stored = format_of(named.scale_format);
+  const Numbers& numbers = numbers_of(format_of_codes(ranges.source));
+  const bool has_powers = named.scale_format == FormatId::e8m0;
   std::vector<float> scales;
-  const std::vector<float> numbers = numbers_of(format_of(format_of_codes(ranges.source)));
-  const std::vector<float> powers = stored.width() == 8 ? numbers_of(stored) : std::vector<float>();
   for (const std::uint32_t bits : grid)
-    scales.push_back(powers.empty() ? decode(stored, bits) : powers[bits]);
+    scales.push_back(has_powers ? numbers_of(FormatId::e8m0)[bits] : std::bit_cast<float>(bits));
   const std::span<const std::uint8_t> codes = codes_in(ranges.source);
   with_element(ranges.destination.dtype, [&](auto e) {
     using E = decltype(e);
