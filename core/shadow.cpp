@@ -28,6 +28,11 @@ std::string distance_text(const ShadowDifference& d) {
   return fmt::format("{} ulp{} apart", *d.ulps, *d.ulps == 1 ? "" : "s");
 }
 
+Backend& candidate_of(Backend& backend) {
+  auto* shadow = dynamic_cast<Shadow*>(&backend);
+  return shadow == nullptr ? backend : shadow->candidate();
+}
+
 std::string to_text(const ShadowDifference& d) {
   std::size_t width = std::max(d.reference.size(), d.candidate.size());
   for (const OperandExcerpt& operand : d.operands) width = std::max(width, operand.name.size());

@@ -59,6 +59,9 @@ class Shadow : public Backend {
   virtual ShadowReport take() = 0;
 };
 
+/// The machine that a law of single ops is asked of: the candidate of a shadow, else the backend itself.
+Backend& candidate_of(Backend& backend);
+
 /// The report that a person reads: op, reason, place, both values, operands; several lines.
 std::string to_text(const ShadowDifference& difference);
 

@@ -1,6 +1,7 @@
-// Structs as JSON and back, from one list of fields for both ways, for cases that are kept as files. For .cpp
-// files only. A struct says its fields by FieldsOf, an enumeration its names by EnumNames; reading trusts
-// nothing. Next: layout_laws/case_json.cpp, which uses it.
+// Structs as JSON and back, from one list of fields for both ways, for cases that are kept as files, and the
+// kind of a case that is one such struct. For .cpp files only. A struct says its fields by FieldsOf, an
+// enumeration its names by EnumNames; reading trusts nothing. Next: cast_law/cast_property.cpp, which uses
+// it.
 #pragma once
 
 #include <fmt/format.h>
@@ -10,6 +11,7 @@
 #include <charconv>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -25,6 +27,8 @@
 #include "core/error.h"
 #include "core/tensor/dtype.h"
 #include "core/types.h"
+#include "properties/case.h"
+#include "properties/generate/draw.h"
 
 namespace shardcheck::case_fields {
 
@@ -212,6 +216,46 @@ void read(const Place& place, Struct& value) {
   Reader reader{place, {}};
   FieldsOf<Struct>::list(reader, value);
   reader.refuse_unknown();
+}
+
+// ---- Kinds of cases that are one struct.
+
+/// `Class` holds the struct: a Case made of it, with value(). `random` draws one from a Draw; `check` refuses
+/// what nobody can judge, given the struct and the file's name, with Error(bad_input).
+template <class Class, auto random, auto check>
+struct StructKind {
+  using Value = std::remove_cvref_t<decltype(std::declval<const Class&>().value())>;
+
+  static std::unique_ptr<Case> draw(CaseNumber number) {
+    Draw draw(number.seed, number.number);
+    return std::make_unique<Class>(random(draw));
+  }
+  static std::unique_ptr<Case> read(const std::string& json, const std::string& where) {
+    constexpr int kDepth = 5;
+    const JsonValue root = checkpoint::parse_object(json, where, kDepth);
+    const Place place{root, where};
+    Value value;
+    std::string kind;
+    Reader reader{place, {}};
+    reader("kind", kind);
+    FieldsOf<Value>::list(reader, value);
+    reader.refuse_unknown();
+    check(value, where);
+    return std::make_unique<Class>(std::move(value));
+  }
+};
+
+template <class Class, auto random, auto check>
+constexpr CaseKind kind_of(std::string_view name) {
+  return {name, StructKind<Class, random, check>::draw, StructKind<Class, random, check>::read};
+}
+
+/// What `read` of the kind gives back.
+template <class Value>
+std::string json_of_case(const CaseKind& kind, const Value& value) {
+  ordered_json json = {{"kind", kind.name}};
+  json.update(written(value));
+  return json.dump(1) + "\n";
 }
 
 }  // namespace shardcheck::case_fields

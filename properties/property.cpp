@@ -7,12 +7,15 @@
 #include "core/contract/ordering.h"
 #include "properties/cast_law/cast_property.h"
 #include "properties/evidence.h"
+#include "properties/format_law/format_property.h"
 #include "properties/gemm_law/gemm_property.h"
 #include "properties/layout_bytes/layout_bytes.h"
 #include "properties/layout_laws/layout_case.h"
+#include "properties/product_law/product_law_property.h"
 #include "properties/quantisation_law/quantisation_property.h"
 #include "properties/recipe_law/recipe_property.h"
 #include "properties/relations.h"
+#include "properties/scale_law/scale_property.h"
 #include "sim/faults/zoo.h"
 #include "sim/planner/planner.h"
 
@@ -146,12 +149,34 @@ const std::vector<Property>& table() {
        .judge = judge_product,
        .situations = product_situations,
        .share = 5},
+      {.id = "product-laws",
+       .sentence = "a GEMM is exact where it fits, bounded elsewhere, and depends on nothing else",
+       .clauses = {"F57", "F58", "F59", "F60", "F61", "F62", "F63", "F65"},
+       .kind = &product_law_kind(),
+       .judge = judge_product_question,
+       .situations = product_law_situations,
+       .share = 5},
       {.id = "casts",
        .sentence = "a cast gives the nearest code, and what has none becomes what the policy says",
        .clauses = {"F3", "F7", "F8", "F12"},
        .kind = &cast_kind(),
        .judge = judge_cast,
        .situations = cast_situations},
+      {.id = "formats",
+       .sentence = "codes mean what the tables say, and casts into them keep order, signs and thresholds",
+       .clauses = {"F1", "F2", "F4", "F5", "F6", "F9", "F10", "F11", "F13", "F14", "F15", "F16", "F17"},
+       .kind = &format_kind(),
+       .judge = judge_format_case,
+       .situations = format_situations,
+       .share = 50},
+      {.id = "scales",
+       .sentence = "scales follow their formulas, and lie and travel as their recipe says",
+       .clauses = {"F17", "F18", "F19", "F20", "F21", "F22", "F24", "F27", "F29", "F35", "F36", "F37", "F38",
+                   "F39"},
+       .kind = &scale_kind(),
+       .judge = judge_scale_case,
+       .situations = scale_situations,
+       .share = 20},
       {.id = "recipes",
        .sentence = "a matrix quantised by a recipe keeps the laws of its scales, blocks and directions",
        .clauses = {"F23", "F25", "F26", "F28", "F30", "F31", "F32", "F33", "F34"},

@@ -23,6 +23,15 @@ constexpr bool is_sixteen_bit(FormatId id) {
   return id == FormatId::bf16 || id == FormatId::f16;
 }
 
+/// Whether the chip has an accumulator for the operands, and it is known.
+bool has_rule(const ArithmeticProfile& profile, const GemmProblem& problem) {
+  if (is_fp8(problem.a.format)) {
+    const bool is_fast = problem.fast_accumulation == FastAccumulation::on;
+    return (is_fast ? profile.fp8_fast : profile.fp8_promoted).exists();
+  }
+  return problem.a.format == FormatId::f16 || profile.operands == SixteenBitOperands::bf16_and_f16;
+}
+
 std::optional<std::string> unsupported_operands(const ArithmeticProfile& profile,
                                                 const GemmProblem& problem) {
   const FormatId a = problem.a.format;
@@ -30,9 +39,11 @@ std::optional<std::string> unsupported_operands(const ArithmeticProfile& profile
   const bool measured = (is_sixteen_bit(a) && a == b) ||
                         (is_fp8(a) && is_fp8(b) && !(a == FormatId::e5m2 && b == FormatId::e5m2));
   const bool exact_only = (is_fp8(a) && is_fp8(b)) || (a == FormatId::f32 && b == FormatId::f32);
-  if (measured || (profile.summation == Summation::exact && exact_only)) return std::nullopt;
-  return fmt::format("profile {} has no rule for {} x {} operands", profile.name, format_of(a).name,
-                     format_of(b).name);
+  if (profile.summation == Summation::exact ? measured || exact_only : measured && has_rule(profile, problem))
+    return std::nullopt;
+  const bool is_promoted = is_fp8(a) && problem.fast_accumulation == FastAccumulation::off;
+  return fmt::format("profile {} has no rule for {} x {} operands{}", profile.name, format_of(a).name,
+                     format_of(b).name, is_promoted ? " with promotion" : "");
 }
 
 std::optional<std::string> unsupported_scales(const GemmProblem& problem) {

@@ -1,6 +1,7 @@
 // Arithmetic profiles: what a chip's matrix product does to the last bit, as data. Another chip is another
-// row. `hopper` is measured (tensor-core 1 and 2); `ideal` is no chip: the exact sum, rounded once. Read
-// next: gemm.h, which computes by a profile; aligned_sum.h, the step that the numbers below describe.
+// row. `hopper` is measured (tensor-core 1 and 2); `ideal` is no chip: the exact sum, rounded once; the
+// others are published and were not measured here (tensor-core 1.1). Read next: gemm.h, which computes by a
+// profile; aligned_sum.h, the step that the numbers below describe.
 #pragma once
 
 #include <array>
@@ -12,14 +13,19 @@
 
 namespace shardcheck {
 
-/// One accumulator (tensor-core 1).
+/// One accumulator (tensor-core 1). All zeros where a chip has none for the operands, or none is known.
 struct Accumulator {
   int products_per_step;  ///< n: products aligned and added at once
   int alignment_bits;  ///< F: fraction bits below the largest exponent that a term keeps when it is aligned
   int kept_bits;       ///< P: fraction bits that the result of a step keeps
   int promotion_interval;  ///< products after which the accumulator is added to an fp32 sum and cleared; 0:
                            ///< never
+
+  constexpr bool exists() const { return products_per_step != 0; }
 };
+
+/// Which 16-bit operands a chip's tensor cores take.
+enum class SixteenBitOperands : std::uint8_t { f16, bf16_and_f16 };
 
 /// How products are summed.
 enum class Summation : std::uint8_t {
@@ -40,7 +46,8 @@ struct ArithmeticProfile {
   std::string_view name;
   std::string_view evidence;  ///< "definition", "measured" or "published"
   Summation summation;
-  Accumulator sixteen_bit;   ///< bf16 and fp16 operands
+  SixteenBitOperands operands;
+  Accumulator sixteen_bit;   ///< 16-bit operands
   Accumulator fp8_fast;      ///< FP8 operands, fast accumulation
   Accumulator fp8_promoted;  ///< FP8 operands, fast accumulation off
   NarrowAccumulation narrow_accumulation;
@@ -51,6 +58,7 @@ inline constexpr ArithmeticProfile kIdeal{
     .name = "ideal",
     .evidence = "definition",
     .summation = Summation::exact,
+    .operands = SixteenBitOperands::bf16_and_f16,
     .sixteen_bit = {},
     .fp8_fast = {},
     .fp8_promoted = {},
@@ -69,6 +77,7 @@ inline constexpr ArithmeticProfile kHopper{
     .name = "hopper",
     .evidence = "measured",
     .summation = Summation::aligned,
+    .operands = SixteenBitOperands::bf16_and_f16,
     .sixteen_bit = {.products_per_step = 16, .alignment_bits = 25, .kept_bits = 23, .promotion_interval = 0},
     .fp8_fast = {.products_per_step = 32, .alignment_bits = 13, .kept_bits = 13, .promotion_interval = 0},
     .fp8_promoted = {.products_per_step = 32,
@@ -79,12 +88,56 @@ inline constexpr ArithmeticProfile kHopper{
     .split_tile = 128,
 };
 
-inline constexpr std::array<const ArithmeticProfile*, 2> kProfiles = {&kIdeal, &kHopper};
+/// A row of tensor-core 1.1: the accumulator of one matrix instruction, as published (microsoft/MMA-Sim,
+/// arXiv 2511.10909) and not measured here. What a library adds to the instruction is not published: K is
+/// taken to ascend and the epilogue to be that of `hopper`, and nothing is said of promotion, so that FP8
+/// has a rule with fast accumulation only.
+struct PublishedStep {
+  int products_per_step, alignment_bits;
+};
+constexpr Accumulator published(PublishedStep step, int kept_bits) {
+  return {step.products_per_step, step.alignment_bits, kept_bits, 0};
+}
+constexpr ArithmeticProfile published_profile(std::string_view name, SixteenBitOperands operands,
+                                              const Accumulator& sixteen_bit, const Accumulator& fp8) {
+  return {.name = name,
+          .evidence = "published",
+          .summation = Summation::aligned,
+          .operands = operands,
+          .sixteen_bit = sixteen_bit,
+          .fp8_fast = fp8,
+          .fp8_promoted = {},
+          .narrow_accumulation = NarrowAccumulation::round_product_then_sum,
+          .split_tile = 128};
+}
+
+/// mma.m8n8k4.
+inline constexpr ArithmeticProfile kVolta =
+    published_profile("volta", SixteenBitOperands::f16, published({4, 23}, 23), {});
+/// mma.m16n8k8.
+inline constexpr ArithmeticProfile kTuring =
+    published_profile("turing", SixteenBitOperands::f16, published({8, 24}, 23), {});
+/// mma.m16n8k16 in two steps.
+inline constexpr ArithmeticProfile kAmpere =
+    published_profile("ampere", SixteenBitOperands::bf16_and_f16, published({8, 24}, 23), {});
+/// 16 bits as Ampere; FP8 in mma.m16n8k32, two steps that keep 13 bits.
+inline constexpr ArithmeticProfile kAda = published_profile("ada", SixteenBitOperands::bf16_and_f16,
+                                                            published({8, 24}, 23), published({16, 13}, 13));
+/// Not wgmma, which is `hopper`.
+inline constexpr ArithmeticProfile kHopperMmaSync = published_profile(
+    "hopper-mma-sync", SixteenBitOperands::bf16_and_f16, published({16, 25}, 23), published({32, 25}, 23));
+/// Without block-scaled operands, which no op of a plan has.
+inline constexpr ArithmeticProfile kBlackwell = published_profile(
+    "blackwell", SixteenBitOperands::bf16_and_f16, published({16, 25}, 23), published({32, 25}, 23));
+
+inline constexpr std::array<const ArithmeticProfile*, 8> kProfiles = {
+    &kIdeal, &kHopper, &kVolta, &kTuring, &kAmpere, &kAda, &kHopperMmaSync, &kBlackwell};
 
 /// A chunk that is promoted is a whole number of steps, and a tile of split-K a whole number of chunks and
 /// steps; otherwise steps would depend on where a chunk began.
 constexpr bool steps_fit(const ArithmeticProfile& profile) {
   for (const Accumulator& accumulator : {profile.sixteen_bit, profile.fp8_fast, profile.fp8_promoted}) {
+    if (!accumulator.exists()) continue;
     if (accumulator.promotion_interval % accumulator.products_per_step != 0) return false;
     if (profile.split_tile % accumulator.products_per_step != 0) return false;
     if (accumulator.promotion_interval != 0 && profile.split_tile % accumulator.promotion_interval != 0) {
@@ -93,7 +146,12 @@ constexpr bool steps_fit(const ArithmeticProfile& profile) {
   }
   return true;
 }
-static_assert(steps_fit(kHopper));
+static_assert([] {
+  for (const ArithmeticProfile* profile : kProfiles) {
+    if (!steps_fit(*profile)) return false;
+  }
+  return true;
+}());
 
 /// The profile of that name, or null.
 constexpr const ArithmeticProfile* profile_named(std::string_view name) {

@@ -7,10 +7,10 @@
 // - a product of two significands has at most 22 bits, so fp32 holds it; its exponent lies in [-100, 102].
 // - times 2^(F-E), a power of two, it is below 4 * 2^F <= 2^27 and, where fp32 would lose bits to underflow,
 //   so small that truncation leaves 0.
-// - the n integers of a step sum to less than 4 n 2^F = 2^31 for n = 16, F = 25 (not reached: significands
-// are
-//   below 2 by at least 2^-10) and 2^20 for n = 32, F = 13. The accumulator is added in double where the sum
-//   may pass 2^31, else in the same integers.
+// - the n integers of a step sum to less than 4 n 2^F, which can_hold keeps at 2^31 or below: n = 16, F = 25
+//   (not reached: significands are below 2 by at least 2^-10), n = 8, F = 24, and 2^20 for n = 32, F = 13;
+//   not n = 32, F = 25, which goes the readable way. The accumulator is added in double where the sum may
+//   pass 2^31, else in the same integers.
 // - an accumulator has at most 24 bits, so fp32 holds it; it is normal (at least 2^-125) and below 2^124.
 #pragma once
 

@@ -4,16 +4,17 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <optional>
 
 #include "core/error.h"
 #include "core/numerics/decode.h"
 #include "core/numerics/encode.h"
-#include "core/plan/builder.h"
 #include "core/shadow.h"
 #include "properties/case_fields.h"
+#include "properties/cast_law/cast_inputs.h"
 #include "properties/cast_law/nearest_code.h"
+#include "properties/cast_law/zoo.h"
+#include "properties/fingerprint/one_op.h"
 #include "properties/generate/draw.h"
 
 namespace shardcheck::case_fields {
@@ -26,6 +27,7 @@ struct FieldsOf<CastCase> {
     fields("destination", c.destination);
     fields("policy", c.policy);
     fields("inputs", c.inputs);
+    fields("fault", c.fault);
   }
 };
 
@@ -51,23 +53,6 @@ std::uint32_t widened(const CastCase& c, std::int64_t input) {
 
 // ---- Random inputs.
 
-/// Near a place where the code changes; a power of two and its neighbours; anything.
-std::uint32_t draw_f32(Draw& draw, const NearestCode& nearest) {
-  const std::uint32_t sign = draw.chance(50) ? 0x80000000u : 0;
-  const auto step = static_cast<std::uint32_t>(draw.below(5) - 2);
-  switch (draw.below(8)) {
-    case 0: return draw.word();
-    case 1: return sign | ((static_cast<std::uint32_t>(draw.below(255)) << 23) + step);
-    case 2:
-      return sign | draw.pick({0x7f800000u, 0x7f800001u, 0x7fc00000u, 0x7fffffffu, 0x7f7fffffu, 1u, 0u});
-    default: {
-      const auto& runs = nearest.runs();
-      const std::uint32_t first = runs[static_cast<std::size_t>(draw.below(std::ssize(runs)))].first;
-      return sign | ((first + step) & 0x7fffffffu);
-    }
-  }
-}
-
 CastCase random_cast(Draw& draw) {
   CastCase c;
   c.source = draw.pick({DType::f32, DType::f32, DType::bf16, DType::f16});
@@ -91,6 +76,8 @@ void check(const CastCase& c, const std::string& where) {
     throw bad_input(where + ".policy", fmt::format("\"{}\" is no policy, as nv_saturating is", c.policy));
   if (c.inputs.empty() || std::ssize(c.inputs) > kMostInputs)
     throw bad_input(where + ".inputs", fmt::format("expected 1 to {} codes", kMostInputs));
+  if (!c.fault.empty() && find_cast_fault(c.fault) == nullptr)
+    throw bad_input(where + ".fault", fmt::format("\"{}\" is no fault of casts", c.fault));
   const std::int64_t end = std::int64_t{1} << (8 * bytes_of(c.source));
   for (std::size_t i = 0; i < c.inputs.size(); ++i) {
     if (c.inputs[i] >= end)
@@ -99,57 +86,29 @@ void check(const CastCase& c, const std::string& where) {
   }
 }
 
-std::unique_ptr<Case> draw_case(CaseNumber number) {
-  Draw draw(number.seed, number.number);
-  return std::make_unique<CastOfInputs>(random_cast(draw));
-}
-
-std::unique_ptr<Case> read_case(const std::string& json, const std::string& where) {
-  constexpr int kDepth = 3;
-  const JsonValue root = checkpoint::parse_object(json, where, kDepth);
-  const Place place{root, where};
-  CastCase c;
-  std::string kind;
-  Reader reader{place, {}};
-  reader("kind", kind);
-  FieldsOf<CastCase>::list(reader, c);
-  reader.refuse_unknown();
-  check(c, where);
-  return std::make_unique<CastOfInputs>(std::move(c));
-}
-
-constexpr CaseKind kKind{"cast", draw_case, read_case};
+constexpr CaseKind kKind = kind_of<CastOfInputs, random_cast, check>("cast");
 
 // ---- The cast on a backend.
 
 /// Codes of the inputs, or nothing where another process holds the rank.
-std::vector<std::uint8_t> cast_by(Backend& backend, const CastCase& c) {
-  Plan plan;
-  PlanBuilder build(plan);
-  const auto numel = std::ssize(c.inputs);
-  const View source = build.whole(build.buffer("source", BufferRole::inputs, c.source, numel));
-  const View codes = build.whole(build.buffer("codes", BufferRole::inputs, c.destination, numel));
+std::vector<std::uint32_t> cast_by(Backend& backend, const CastCase& c) {
   const auto policy =
       std::ranges::find(kCastPolicies, c.policy, &NamedCastPolicy::name) - kCastPolicies.begin();
-  const Rank rank{0};
-  build.op(Cast{static_cast<std::int8_t>(policy)}, {}, Stream::compute, std::span(&rank, 1))
-      .on(source)
-      .on(codes);
+  const std::vector<std::uint32_t> inputs(c.inputs.begin(), c.inputs.end());
+  constexpr std::uint32_t kUnwritten = 0xA5;
+  const OpOperand operands[] = {
+      on_one_rank(c.source, inputs),
+      on_one_rank(c.destination, std::vector<std::uint32_t>(inputs.size(), kUnwritten))};
+  const OpOperand codes = execute_op(backend, Cast{static_cast<std::int8_t>(policy)}, operands);
+  return codes_of_bytes(c.destination, codes.ranks.front());
+}
 
-  const auto size = static_cast<std::size_t>(bytes_of(c.source));
-  std::vector<std::byte> bytes(c.inputs.size() * size);
-  for (std::size_t i = 0; i < c.inputs.size(); ++i) std::memcpy(bytes.data() + i * size, &c.inputs[i], size);
-  constexpr std::uint8_t kUnwritten = 0xA5;
-  std::vector<std::uint8_t> result(c.inputs.size(), kUnwritten);
-  const bool is_here = backend.holds(plan, rank);
-  if (is_here) {
-    backend.write(plan, rank, source, bytes);
-    backend.write(plan, rank, codes, std::as_bytes(std::span(result)));
-  }
-  backend.execute(plan, OpIndex{0}, OpIndex{1});
-  if (!is_here) return {};
-  backend.read(plan, rank, codes, std::as_writable_bytes(std::span(result)));
-  return result;
+/// The same by the fault of the case.
+std::vector<std::uint32_t> cast_by(const CastFault& fault, const CastCase& c) {
+  std::vector<std::uint32_t> codes;
+  for (const std::int64_t input : c.inputs)
+    codes.push_back(fault.code(format_in(c.destination), *cast_policy_named(c.policy), widened(c, input)));
+  return codes;
 }
 
 bool is_nan(std::uint32_t bits) {
@@ -221,18 +180,19 @@ const CaseKind& cast_kind() {
 }
 
 std::string CastOfInputs::json() const {
-  ordered_json json = {{"kind", "cast"}};
-  json.update(written(value_));
-  return json.dump(1) + "\n";
+  return json_of_case(kKind, value_);
 }
 
 std::string CastOfInputs::describe() const {
   std::string text = fmt::format("cast from {} to {} by {} of ", name_of(value_.source),
                                  name_of(value_.destination), value_.policy);
-  if (value_.inputs.size() > 4) return text + fmt::format("{} inputs", value_.inputs.size());
-  for (std::size_t i = 0; i < value_.inputs.size(); ++i)
-    text += fmt::format("{}{:#x}", i == 0 ? "" : ", ", value_.inputs[i]);
-  return text;
+  if (value_.inputs.size() > 4) {
+    text += fmt::format("{} inputs", value_.inputs.size());
+  } else {
+    for (std::size_t i = 0; i < value_.inputs.size(); ++i)
+      text += fmt::format("{}{:#x}", i == 0 ? "" : ", ", value_.inputs[i]);
+  }
+  return value_.fault.empty() ? text : text + fmt::format(", with fault {} switched on", value_.fault);
 }
 
 std::vector<std::unique_ptr<Case>> CastOfInputs::smaller() const {
@@ -261,15 +221,16 @@ const std::vector<std::string>& cast_situations() {
 
 JudgedCase judge_cast(Backend& backend, const Case& c) {
   const CastCase& value = static_cast<const CastOfInputs&>(c).value();
-  auto* shadow = dynamic_cast<Shadow*>(&backend);
-  const std::vector<std::uint8_t> actual = cast_by(shadow == nullptr ? backend : shadow->candidate(), value);
+  const CastFault* fault = find_cast_fault(value.fault);
+  const std::vector<std::uint32_t> actual =
+      fault == nullptr ? cast_by(candidate_of(backend), value) : cast_by(*fault, value);
   const NearestCode nearest = nearest_of(value);
   JudgedCase judged{.findings = {}, .situations = reached(value, nearest)};
   for (std::size_t i = 0; i < actual.size(); ++i) {
     const std::uint32_t bits = widened(value, value.inputs[i]);
     const auto expected = static_cast<std::uint8_t>(nearest(bits));
     if (expected == actual[i]) continue;
-    Finding found = finding_of(value, nearest, {bits, expected, actual[i]});
+    Finding found = finding_of(value, nearest, {bits, expected, static_cast<std::uint8_t>(actual[i])});
     const bool is_known =
         std::ranges::any_of(judged.findings, [&](const Finding& f) { return f.clause == found.clause; });
     if (!is_known) judged.findings.push_back(std::move(found));

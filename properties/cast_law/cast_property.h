@@ -19,6 +19,7 @@ struct CastCase {
   DType destination = DType::e4m3;  ///< e4m3 or e5m2
   std::string policy = "nv_saturating";
   std::vector<std::int64_t> inputs;  ///< codes of the source type
+  std::string fault;                 ///< of the zoo of casts, or empty
 };
 
 class CastOfInputs final : public Case {
@@ -42,8 +43,9 @@ const CaseKind& cast_kind();
 const std::vector<std::string>& cast_situations();
 
 /// Executes the cast on the backend (on a shadow, on its candidate) and compares every code with the nearest
-/// one. A finding is of F12 where a first rounding to bf16 or fp16 explains it, of F8 at a NaN, of F7 from
-/// the overflow threshold on, else of F3. A code of NaN is compared too: policies say it.
+/// one; a case with a fault is cast by the fault. A finding is of F12 where a first rounding to bf16 or fp16
+/// explains it, of F8 at a NaN, of F7 from the overflow threshold on, else of F3. A code of NaN is compared
+/// too: policies say it.
 JudgedCase judge_cast(Backend& backend, const Case& c);
 
 }  // namespace shardcheck

@@ -46,11 +46,19 @@ OpOperand execute_op(Backend& backend, const Action& action, std::span<const OpO
   for (const View view : views) build.on(view);
 
   for (std::size_t i = 0; i < operands.size(); ++i) {
-    for (std::size_t r = 0; r < ranks; ++r) backend.write(plan, all[r], views[i], operands[i].ranks[r]);
+    for (std::size_t r = 0; r < ranks; ++r) {
+      if (backend.holds(plan, all[r])) backend.write(plan, all[r], views[i], operands[i].ranks[r]);
+    }
   }
   backend.execute(plan, OpIndex{0}, OpIndex{1});
   OpOperand result = operands.back();
-  for (std::size_t r = 0; r < ranks; ++r) backend.read(plan, all[r], views.back(), result.ranks[r]);
+  for (std::size_t r = 0; r < ranks; ++r) {
+    if (backend.holds(plan, all[r])) {
+      backend.read(plan, all[r], views.back(), result.ranks[r]);
+    } else {
+      result.ranks[r].clear();
+    }
+  }
   return result;
 }
 

@@ -27,7 +27,8 @@ std::vector<std::uint32_t> codes_of_bytes(DType type, std::span<const std::byte>
 OpOperand on_one_rank(DType type, std::span<const std::uint32_t> codes);
 
 /// Executes `action` once on ranks 0 to R - 1, R being the ranks of the operands, and returns the last
-/// operand as it lies afterwards. Throws what the backend throws.
+/// operand as it lies afterwards; nothing for a rank that another process holds. Throws what the backend
+/// throws.
 OpOperand execute_op(Backend& backend, const Action& action, std::span<const OpOperand> operands);
 
 }  // namespace shardcheck

@@ -58,6 +58,17 @@ Finding finding_of(const ArithmeticProfile& profile, const GemmCase& c, const By
 
 }  // namespace
 
+std::optional<std::string> unsupported_reason(const ArithmeticProfile& profile, const GemmCase& c) {
+  return unsupported_reason(profile, problem_of(c, {}));
+}
+
+std::vector<std::byte> gemm_by_profile(const ArithmeticProfile& profile, const GemmCase& c,
+                                       const GemmInputs& inputs) {
+  std::vector<std::byte> d = inputs.c;
+  gemm(profile, problem_of(c, inputs), d, d);
+  return d;
+}
+
 std::vector<Finding> gemm_equals_profile(Backend& candidate, const GemmCase& c) {
   const BackendInfo info = candidate.info();
   const ArithmeticProfile* profile = profile_named(info.profile);
@@ -75,8 +86,7 @@ std::vector<Finding> gemm_equals_profile(Backend& candidate, const GemmCase& c,
   const GemmInputs inputs = inputs_of(c);
   const std::vector<std::byte> actual = execute_gemm(candidate, c, inputs);
   if (actual.empty()) return {};  // another process has it
-  std::vector<std::byte> expected = inputs.c;
-  gemm(profile, problem_of(c, inputs), expected, expected);
+  const std::vector<std::byte> expected = gemm_by_profile(profile, c, inputs);
   const BytesPair outputs{expected, actual};
   if (differing(c.d, outputs).count == 0) return {};
   return {finding_of(profile, c, outputs)};

@@ -103,26 +103,7 @@ void check(const QuantisationCase& c, const std::string& where) {
   }
 }
 
-std::unique_ptr<Case> draw_case(CaseNumber number) {
-  Draw draw(number.seed, number.number);
-  return std::make_unique<ShardedQuantisation>(random_quantisation_case(draw));
-}
-
-std::unique_ptr<Case> read_case(const std::string& json, const std::string& where) {
-  constexpr int kDepth = 5;
-  const JsonValue root = checkpoint::parse_object(json, where, kDepth);
-  const Place place{root, where};
-  QuantisationCase c;
-  std::string kind;
-  Reader reader{place, {}};
-  reader("kind", kind);
-  FieldsOf<QuantisationCase>::list(reader, c);
-  reader.refuse_unknown();
-  check(c, where);
-  return std::make_unique<ShardedQuantisation>(std::move(c));
-}
-
-constexpr CaseKind kKind{"quantisation", draw_case, read_case};
+constexpr CaseKind kKind = kind_of<ShardedQuantisation, random_quantisation_case, check>("quantisation");
 
 /// The same pieces as plain cuts, where every rank owns at most one run and in order of ranks.
 std::optional<QuantisationCase> as_cuts(const QuantisationCase& c) {
@@ -223,9 +204,7 @@ const CaseKind& quantisation_kind() {
 }
 
 std::string ShardedQuantisation::json() const {
-  ordered_json json = {{"kind", "quantisation"}};
-  json.update(written(value_));
-  return json.dump(1) + "\n";
+  return json_of_case(kKind, value_);
 }
 
 std::string ShardedQuantisation::describe() const {

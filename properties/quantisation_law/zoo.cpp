@@ -265,4 +265,10 @@ const QuantisationFault* find_quantisation_fault(std::string_view id) {
   return found == std::end(kZoo) ? nullptr : &*found;
 }
 
+QuantisationCase case_of(const QuantisationFault& fault) {
+  QuantisationCase c = fault.smallest();
+  c.fault = fault.id;
+  return c;
+}
+
 }  // namespace shardcheck

@@ -24,4 +24,7 @@ std::span<const QuantisationFault> quantisation_zoo();
 /// Null when there is none of that id.
 const QuantisationFault* find_quantisation_fault(std::string_view id);
 
+/// The smallest case that shows the fault, with the fault in it.
+QuantisationCase case_of(const QuantisationFault& fault);
+
 }  // namespace shardcheck

@@ -69,26 +69,7 @@ void check(const RecipeCase& c, const std::string& where) {
     throw bad_input(where + ".fault", fmt::format("\"{}\" is no fault of recipes", c.fault));
 }
 
-std::unique_ptr<Case> draw_case(CaseNumber number) {
-  Draw draw(number.seed, number.number);
-  return std::make_unique<QuantisedMatrix>(random_case(draw));
-}
-
-std::unique_ptr<Case> read_case(const std::string& json, const std::string& where) {
-  constexpr int kDepth = 3;
-  const JsonValue root = checkpoint::parse_object(json, where, kDepth);
-  const Place place{root, where};
-  RecipeCase c;
-  std::string kind;
-  Reader reader{place, {}};
-  reader("kind", kind);
-  FieldsOf<RecipeCase>::list(reader, c);
-  reader.refuse_unknown();
-  check(c, where);
-  return std::make_unique<QuantisedMatrix>(std::move(c));
-}
-
-constexpr CaseKind kKind{"recipe", draw_case, read_case};
+constexpr CaseKind kKind = kind_of<QuantisedMatrix, random_case, check>("recipe");
 
 /// The numbers of a case: those of the only weight of an unsharded call.
 std::vector<float> numbers_of(const RecipeCase& c) {
@@ -106,9 +87,7 @@ const CaseKind& recipe_kind() {
 }
 
 std::string QuantisedMatrix::json() const {
-  ordered_json json = {{"kind", "recipe"}};
-  json.update(written(value_));
-  return json.dump(1) + "\n";
+  return json_of_case(kKind, value_);
 }
 
 std::string QuantisedMatrix::describe() const {

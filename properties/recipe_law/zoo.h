@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "properties/recipe_law/laws.h"
+#include "properties/recipe_law/recipe_property.h"
 
 namespace shardcheck {
 
@@ -21,5 +22,8 @@ std::span<const RecipeFault> recipe_zoo();
 
 /// Null when there is none of that id.
 const RecipeFault* find_recipe_fault(std::string_view id);
+
+/// The case that shows the fault, with the fault in it.
+RecipeCase case_of(const RecipeFault& fault);
 
 }  // namespace shardcheck

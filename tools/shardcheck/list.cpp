@@ -9,10 +9,10 @@
 #include "core/error.h"
 #include "core/layout/models/named_models.h"
 #include "core/layout/registry.h"
+#include "core/numerics/profile.h"
 #include "properties/layout_laws/quirks.h"
 #include "properties/layout_laws/zoo.h"
 #include "properties/property.h"
-#include "properties/quantisation_law/zoo.h"
 #include "sim/faults/zoo.h"
 #include "sim/scenario/examples.h"
 #include "tools/shardcheck/nearest.h"
@@ -20,6 +20,7 @@
 #include "tools/shardcheck/table.h"
 #include "tools/shardcheck/verbs.h"
 #include "tools/shardcheck/wording.h"
+#include "tools/shardcheck/zoo_bugs.h"
 
 namespace shardcheck {
 namespace {
@@ -62,9 +63,11 @@ Table list_layout_faults() {
   return table;
 }
 
-Table list_quantisation_faults() {
-  Table table({"fault", "law", "what breaks"});
-  for (const QuantisationFault& fault : quantisation_zoo()) table.row({fault.id, fault.law, fault.title});
+Table list_fp8_faults() {
+  Table table({"fault", "law", "source", "what breaks"});
+  for (const Bug& bug : all_bugs()) {
+    if (is_of_fp8(bug)) table.row({bug.id, bug.clause, bug.source, bug.sentence});
+  }
   return table;
 }
 
@@ -101,6 +104,28 @@ Table list_models() {
   return table;
 }
 
+/// Which chips' arithmetic is known, and how.
+Table list_profiles() {
+  Table table({"profile", "evidence", "16-bit operands", "FP8, fast", "FP8, promoted"});
+  const auto shown = [](const Accumulator& accumulator) {
+    return accumulator.exists() ? fmt::format("n {}, F {}, P {}", accumulator.products_per_step,
+                                              accumulator.alignment_bits, accumulator.kept_bits)
+                                : std::string("no rule");
+  };
+  for (const ArithmeticProfile* profile : kProfiles) {
+    if (profile->summation == Summation::exact) {
+      table.row({profile->name, profile->evidence, "exact", "exact", "exact"});
+      continue;
+    }
+    const bool is_f16_only = profile->operands == SixteenBitOperands::f16;
+    table.row({profile->name,
+               profile->evidence == "published" ? "published, not measured here" : profile->evidence,
+               shown(profile->sixteen_bit) + (is_f16_only ? ", f16 only" : ""), shown(profile->fp8_fast),
+               shown(profile->fp8_promoted)});
+  }
+  return table;
+}
+
 Table list_layouts() {
   Table table({"layout", "section", "what it is"});
   for (const layout::NamedLayout& each : layout::named_layouts())
@@ -129,10 +154,13 @@ constexpr Subject kSubjects[] = {
     {"backends", "machines that execute ops: for --backend", list_backend_table},
     {"faults", "known bugs of the zoo: for zoo, and the field fault of a scenario", list_faults},
     {"layout-faults", "known bugs of layouts and checkpoints: for zoo", list_layout_faults},
-    {"quantisation-faults", "known bugs of sharded quantisation: for zoo", list_quantisation_faults},
+    {"fp8-faults",
+     "known bugs of formats, casts, scales, recipes, products and sharded quantisation: for zoo",
+     list_fp8_faults},
     {"layouts", "shard layouts of real systems: for layout --layout", list_layouts},
     {"models", "models whose shapes are known: for layout", list_models},
     {"quirks", "laws that a system breaks by its own code, with the smallest model", list_quirks},
+    {"profiles", "arithmetic of chips' matrix products, measured or published: for --profile", list_profiles},
     {"scenarios", "examples with the shapes of real models: for check --scenario", list_scenarios},
     {"protocols", "write modes: who chooses beta, today and by every redesign", list_protocols},
     {"numeric-faults", "what a kernel or a collective gets wrong: for --backend faulty:NAME",

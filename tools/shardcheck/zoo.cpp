@@ -1,5 +1,5 @@
 // shardcheck zoo: every known bug switched on in random scenarios, until the properties that claim its clause
-// see it; then the smallest scenario that still shows it.
+// see it, then the smallest scenario that still shows it; or on the one case that it comes with.
 #include "sim/faults/zoo.h"
 
 #include <fmt/format.h>
@@ -16,10 +16,6 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "properties/diagnosis/diagnosis.h"
-#include "properties/layout_laws/layout_case.h"
-#include "properties/layout_laws/zoo.h"
-#include "properties/quantisation_law/quantisation_property.h"
-#include "properties/quantisation_law/zoo.h"
 #include "properties/runner.h"
 #include "tools/shardcheck/backend_choice.h"
 #include "tools/shardcheck/interrupt.h"
@@ -32,6 +28,7 @@
 #include "tools/shardcheck/table.h"
 #include "tools/shardcheck/verbs.h"
 #include "tools/shardcheck/wording.h"
+#include "tools/shardcheck/zoo_bugs.h"
 
 namespace shardcheck {
 namespace {
@@ -46,15 +43,6 @@ struct ZooOptions {
   OutputFile json;
 };
 
-/// An entry of one of the zoos: a rewrite of plans, or a corruption of what a layout claims or of how ranks
-/// quantise together.
-struct Bug {
-  std::string id, source, sentence, clause;
-  const Fault* of_plans = nullptr;
-  const laws::LayoutFault* of_layouts = nullptr;
-  const QuantisationFault* of_quantisation = nullptr;
-};
-
 struct Hunt {
   Bug bug;
   const Property* caught_by = nullptr;  ///< null: escaped
@@ -63,36 +51,12 @@ struct Hunt {
   std::vector<Finding> findings;
 };
 
-std::vector<Bug> all_bugs() {
-  std::vector<Bug> bugs;
-  for (const Fault& fault : zoo())
-    bugs.push_back({.id = std::string(fault.id),
-                    .source = std::string(fault.source),
-                    .sentence = std::string(fault.sentence),
-                    .clause = std::string(fault.clause),
-                    .of_plans = &fault});
-  for (const laws::LayoutFault& fault : laws::layout_zoo())
-    bugs.push_back({.id = fmt::format("layout/{}", fault.id),
-                    .source = fault.id.starts_with("B")   ? "shard-layouts 6"
-                              : fault.id.starts_with("K") ? "known faults"
-                                                          : "ours",
-                    .sentence = std::string(fault.title),
-                    .clause = std::string(fault.law),
-                    .of_layouts = &fault});
-  for (const QuantisationFault& fault : quantisation_zoo())
-    bugs.push_back({.id = fmt::format("quantisation/{}", fault.id),
-                    .source = fault.id.starts_with("Q") ? "fp8 7" : "ours",
-                    .sentence = std::string(fault.title),
-                    .clause = std::string(fault.law),
-                    .of_quantisation = &fault});
-  return bugs;
-}
-
 bool parse(ZooOptions& zoo_options, const Arguments& arguments, Session& session) {
   Options options({"zoo", "[FAULT...] [flags]",
                    "switch on every known bug: which property catches it, on which smallest scenario"});
-  options.arguments(zoo_options.faults,
-                    {"FAULT", "", "ids as in `shardcheck list faults`; all when none is given"});
+  options.arguments(
+      zoo_options.faults,
+      {"FAULT", "", "ids as in `shardcheck list faults layout-faults fp8-faults`; all when none is given"});
   add_flags(options, zoo_options.backend);
   options.seed(zoo_options.seed);
   options.flag(zoo_options.cases, {1, 1'000'000'000},
@@ -116,41 +80,29 @@ std::vector<Bug> selected_bugs(const std::vector<std::string>& names) {
     if (found == all.end()) {
       std::vector<std::string> known;
       for (const Bug& each : all) known.push_back(each.id);
-      throw bad_input("shardcheck zoo",
-                      unknown_name({name, "fault", std::move(known),
-                                    "shardcheck list faults layout-faults quantisation-faults"}));
+      throw bad_input("shardcheck zoo", unknown_name({name, "fault", std::move(known),
+                                                      "shardcheck list faults layout-faults fp8-faults"}));
     }
     if (std::ranges::find(selected, name, &Bug::id) == selected.end()) selected.push_back(*found);
   }
   return selected;
 }
 
-/// The case that a fault of layouts or of quantisation is written for, with the fault in it; else null.
-std::unique_ptr<Case> own_case(const Bug& bug) {
-  if (bug.of_layouts != nullptr)
-    return std::make_unique<laws::LayoutCase>(
-        laws::Case{.asked = bug.of_layouts->model(), .fault = std::string(bug.of_layouts->id)});
-  if (bug.of_quantisation == nullptr) return nullptr;
-  QuantisationCase c = bug.of_quantisation->smallest();
-  c.fault = bug.of_quantisation->id;
-  return std::make_unique<ShardedQuantisation>(std::move(c));
-}
-
 /// The fault on the case that it is written for.
-Hunt hunt_own_case(const Bug& bug, const Case& c, const RunOptions& preset) {
+Hunt hunt_own_case(const Bug& bug, const RunOptions& preset) {
   Hunt result{.bug = bug, .cases = 1};
-  const Property* property = property_of_clause(bug.clause);
-  SC_ASSERT(property != nullptr && property->kind != nullptr, "nobody judges the law of a fault");
-  result.smallest = {.kind = property->kind, .json = c.json()};
-  result.findings = judge(*property, *preset.make_backend(), c).findings;
+  SC_ASSERT(bug.property != nullptr && bug.property->kind != nullptr, "nobody judges the law of a fault");
+  const std::unique_ptr<Case> c = bug.own_case();
+  result.smallest = {.kind = bug.property->kind, .json = c->json()};
+  result.findings = judge(*bug.property, *preset.make_backend(), *c).findings;
   std::erase_if(result.findings, [&](const Finding& finding) { return finding.clause != bug.clause; });
-  if (!result.findings.empty()) result.caught_by = property;
+  if (!result.findings.empty()) result.caught_by = bug.property;
   return result;
 }
 
 /// Random cases with the fault in them, through one property after the other that claims its clause.
 Hunt hunt(const Bug& bug, const ZooOptions& options, const RunOptions& preset) {
-  if (const auto c = own_case(bug)) return hunt_own_case(bug, *c, preset);
+  if (bug.own_case != nullptr) return hunt_own_case(bug, preset);
   const Fault& fault = *bug.of_plans;
   Hunt result{.bug = bug};
   RunOptions run = preset;
@@ -174,16 +126,7 @@ Hunt hunt(const Bug& bug, const ZooOptions& options, const RunOptions& preset) {
 }
 
 std::string size_text(const Hunt& hunt) {
-  if (hunt.bug.of_layouts != nullptr) {
-    const laws::Asked model = hunt.bug.of_layouts->model();
-    return fmt::format("{}, {}, {}", counted(model.mesh.ranks(), "rank"),
-                       counted(std::ssize(model.parameters), "tensor"), model.layout);
-  }
-  if (hunt.bug.of_quantisation != nullptr) {
-    const QuantisationCase c = hunt.bug.of_quantisation->smallest();
-    return fmt::format("{}, {}, {}", counted(c.world, "rank"), counted(std::ssize(c.weights), "weight"),
-                       c.recipe);
-  }
+  if (hunt.bug.own_case != nullptr) return hunt.bug.size;
   const Scenario& s = hunt.smallest.scenario;
   return fmt::format("{}, {}, {}, {}", counted(s.ranks, "rank"),
                      counted(std::ssize(s.parameters), "parameter"), counted(s.microbatches, "microbatch"),

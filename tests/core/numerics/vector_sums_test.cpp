@@ -42,18 +42,31 @@ GemmProblem problem_of(Sizes sizes, Operands types, const Bytes& a, const Bytes&
           .split_k = 1};
 }
 
+/// Chips that have a rule for the operands.
+std::vector<const ArithmeticProfile*> chips_for(const GemmProblem& problem) {
+  std::vector<const ArithmeticProfile*> chips;
+  for (const ArithmeticProfile* profile : kProfiles) {
+    if (profile->summation == Summation::aligned && !unsupported_reason(*profile, problem))
+      chips.push_back(profile);
+  }
+  return chips;
+}
+
 const Accumulator& rule_of(const Operands& types) {
   if (format_of(types.a).width() > 8) return kHopper.sixteen_bit;
   return types.fast == FastAccumulation::on ? kHopper.fp8_fast : kHopper.fp8_promoted;
 }
 
 void expect_equal(const GemmProblem& problem) {
-  Bytes fast(static_cast<std::size_t>(problem.m * problem.n * 4)), readable(fast.size());
-  aligned_gemm(kHopper, problem, {}, fast);
-  readable_aligned_gemm(kHopper, problem, {}, readable);
-  for (std::int64_t i = 0; i < problem.m * problem.n; ++i)
-    ASSERT_EQ(gemm_elements::read_f32(fast, i), gemm_elements::read_f32(readable, i))
-        << "output " << i << " of " << problem.m << " x " << problem.n << " x " << problem.k;
+  for (const ArithmeticProfile* chip : chips_for(problem)) {
+    Bytes fast(static_cast<std::size_t>(problem.m * problem.n * 4)), readable(fast.size());
+    aligned_gemm(*chip, problem, {}, fast);
+    readable_aligned_gemm(*chip, problem, {}, readable);
+    for (std::int64_t i = 0; i < problem.m * problem.n; ++i)
+      ASSERT_EQ(gemm_elements::read_f32(fast, i), gemm_elements::read_f32(readable, i))
+          << chip->name << ": output " << i << " of " << problem.m << " x " << problem.n << " x "
+          << problem.k;
+  }
 }
 
 /// Codes of a format, finite and moderate, over `spread` exponents: 0 keeps them alike.

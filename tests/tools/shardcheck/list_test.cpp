@@ -1,6 +1,7 @@
 // Every subject is a table of everything that is there.
 #include "backends/faulty/faults.h"
 #include "core/contract/clauses.h"
+#include "core/numerics/profile.h"
 #include "properties/layout_laws/zoo.h"
 #include "properties/property.h"
 #include "properties/quantisation_law/zoo.h"
@@ -23,7 +24,12 @@ TEST(List, ShowsEverything) {
   expect_listed("clauses", clauses(), [](const auto& c) { return c.id; });
   expect_listed("faults", zoo(), [](const auto& f) { return f.id; });
   expect_listed("layout-faults", laws::layout_zoo(), [](const auto& f) { return f.title; });
-  expect_listed("quantisation-faults", quantisation_zoo(), [](const auto& f) { return f.title; });
+  expect_listed("fp8-faults", quantisation_zoo(), [](const auto& f) { return f.title; });
+  expect_listed("fp8-faults",
+                std::vector<std::string>{"format/Q07", "cast/Q01", "scale/Q11", "recipe/Q18", "product/Q49"},
+                [](const auto& name) { return name; });
+  expect_listed("profiles", kProfiles, [](const auto* p) { return p->name; });
+  EXPECT_TRUE(holds(run({"list", "profiles"}).out, "published, not measured here"));
   expect_listed("scenarios", example_names(), [](const auto& name) { return name; });
   expect_listed("numeric-faults", list_numeric_faults(), [](const auto& f) { return f.name; });
   expect_listed("protocols", std::vector<std::string>{"te-module", "te-ops", "R1", "R7"},

@@ -1,0 +1,21 @@
+// The laws of products, F57 to F63 and F65 (fp8 5.6): what holds of a GEMM on any chip whose accumulator is
+// not shorter than Hopper's, whatever its algorithm. F64 speaks of FP8 outputs, which no op of a plan has.
+// Next: zoo.h.
+#pragma once
+
+#include <vector>
+
+#include "core/contract/finding.h"
+#include "properties/product_law/product_case.h"
+#include "properties/product_law/product_machine.h"
+
+namespace shardcheck {
+
+/// A finding of the law that is asked, at the first output that breaks it, or none. A machine whose profile
+/// has no rule for the GEMM breaks nothing.
+std::vector<Finding> judge_product_law(const ProductQuestion& q, const ProductMachine& machine);
+
+/// Whether the machine's profile, where it has one, has a rule for what is asked.
+bool is_asked(const ProductQuestion& q, const ProductMachine& machine);
+
+}  // namespace shardcheck
