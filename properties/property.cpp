@@ -8,6 +8,7 @@
 #include "properties/cast_law/cast_property.h"
 #include "properties/evidence.h"
 #include "properties/format_law/format_property.h"
+#include "properties/fp8_life.h"
 #include "properties/gemm_law/gemm_property.h"
 #include "properties/layout_bytes/layout_bytes.h"
 #include "properties/layout_laws/layout_case.h"
@@ -121,6 +122,13 @@ const std::vector<Property>& table() {
        {"W28"},
        Focus::persistent,
        owned_shard},
+      {.id = "fp8-life",
+       .sentence =
+           "every plan of FP8 weights reads, measures, casts and gathers the version that its step needs",
+       .clauses = {"F33", "F34", "F38", "F41", "F42", "F43", "F45", "F46", "F47", "F48", "F50", "F51", "F52",
+                   "F53", "F54", "F55", "F56"},
+       .focus = Focus::fp8,
+       .check = fp8_life},
       {.id = "fp8-weights",
        .sentence = "every use of an FP8 weight sees codes and scales of its step, those of the whole weight",
        .clauses = {"F50", "F51", "F52", "F53", "F54", "F55", "F56"},

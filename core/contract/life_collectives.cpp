@@ -158,19 +158,20 @@ void LifeRules::gather(const Op& op, const Communicate& communicate) {
       for (ByteRange& range : inputs) {
         const Stamp& stamp = range.stamp;
         if (stamp.held == Held::nothing) {
-          breach("F42", {op, i, 0}, range, "sends bytes that it does not hold");
+          breach(clause_of_loss({op, i, 0}, range, "F42"), {op, i, 0}, range,
+                 "sends bytes that it does not hold");
         } else if (stamp.held == Held::codes) {
           tensors.insert(key_of(stamp));
           const std::int32_t now = current(stamp.parameter, stamp.tensor);
-          if (stamp.version != now) {
+          if (stamp.owner != rank(op, i).value) {
+            breach("F42", {op, i, 0}, range,
+                   fmt::format("sends element {} of {}, which is no part of its own piece", range.element,
+                               name_of_parameter(stamp.parameter)));
+          } else if (stamp.version != now) {
             breach("F50", {op, i, 0}, range,
                    fmt::format("gathers codes of {} of {} from rank {}, before they were made of {}",
                                version_text(stamp.version), name_of_parameter(stamp.parameter),
                                rank(op, i).value, version_text(now)));
-          } else if (stamp.owner != rank(op, i).value) {
-            breach("F42", {op, i, 0}, range,
-                   fmt::format("sends element {} of {}, which is no part of its own piece", range.element,
-                               name_of_parameter(stamp.parameter)));
           }
           noted.insert(stamp.parameter);
         }

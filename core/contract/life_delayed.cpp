@@ -9,6 +9,10 @@
 namespace shardcheck {
 namespace {
 
+bool is_of_weight(std::span<const Measured> pieces) {
+  return std::ranges::any_of(pieces, [](const Measured& piece) { return piece.version >= 0; });
+}
+
 /// A place in a buffer as one number.
 std::int64_t place_of(View view) {
   return std::int64_t{view.buffer.value} << 44 | view.offset;
@@ -63,7 +67,7 @@ void LifeRules::judge_pushes(const Op& op, std::int32_t i, ByteRange& amax) {
                       fmt::format("closes the step with the amax of {}; {}", version_text(piece.version),
                                   requirement(op, current(op, i))));
       if (piece.lo <= covered) covered = std::max(covered, piece.hi);
-    } else if (piece.step >= 0 && op.why.step >= 0 && piece.step != op.why.step) {
+    } else if (piece.step >= 0 && step_of(op) >= 0 && piece.step != step_of(op)) {
       return breach("F54", site, amax,
                     fmt::format("closes step {} with an amax of step {}", op.why.step, piece.step));
     }
@@ -89,11 +93,11 @@ void LifeRules::close(const Op& op) {
     const auto [known, is_first] =
         measured_of.try_emplace(tensor_of(op.why.parameter.value, rank(op, i)), amax.stamp.measured);
     if (slot.stamp.held == Held::nothing) {
-      breach("F54", site, slot, "closes a step of a history that nobody wrote");
-    } else if (is_skipped(op.why.step)) {
+      breach(clause_of_loss(site, slot, "F54"), site, slot, "closes a step of a history that is not there");
+    } else if (is_skipped(op) && is_of_weight(sets_[amax.stamp.measured])) {
       breach("F56", site, slot,
              fmt::format("step {} is skipped, but this moves the history of {}", op.why.step, name));
-    } else if (slot.stamp.held == Held::delayed && slot.stamp.version == op.why.step) {
+    } else if (slot.stamp.held == Held::delayed && slot.stamp.version == step_of(op)) {
       breach("F54", site, slot, fmt::format("closes step {} of the history of {} twice", op.why.step, name));
     } else if (slot.stamp.scaling != scales.front().stamp.scaling) {
       breach(
@@ -112,14 +116,16 @@ void LifeRules::close(const Op& op) {
     }
     Stamp closed{.held = Held::delayed, .is_tainted = slot.stamp.is_tainted || amax.stamp.is_tainted};
     closed.parameter = op.why.parameter.value;
-    closed.version = op.why.step;
+    closed.version = step_of(op);
     const std::int32_t before = slot.stamp.held == Held::delayed ? scalings_[slot.stamp.scaling].closings : 0;
     closed.scaling = scalings_.number_of({.parameter = closed.parameter,
                                           .measured = amax.stamp.measured,
                                           .history = history.buffer.value,
                                           .offset = history.offset,
                                           .closings = before + 1});
-    note(closed.parameter, fmt::format("history and scale closed for step {}", op.why.step));
+    note(closed.parameter, step_of(op) < 0
+                               ? "history and scale of the creation"
+                               : fmt::format("history and scale closed for step {}", op.why.step));
     write(op, 1, i, closed);
     write(op, 2, i, closed);
   }
@@ -130,8 +136,11 @@ void LifeRules::close(const Op& op) {
 void LifeRules::judge_delayed_scale(const Op& op, std::int32_t i, ByteRange& scale) {
   const Stamp& stamp = scale.stamp;
   const Site site{op, i, 1};
-  const std::int32_t step = op.why.step;
-  if (stamp.held == Held::nothing) return breach("F54", site, scale, "quantises by a scale that nobody made");
+  const std::int32_t step = step_of(op);
+  if (stamp.held == Held::nothing)
+    return breach(clause_of_loss(site, scale, "F54"), site, scale, "quantises by a scale that is not there");
+  const bool is_evaluation = op.why.microbatch < 0;
+  if (is_evaluation) return;
   const ForwardKey key{rank(op, i).value, op.why.parameter.value, op.why.use, op.why.microbatch, step};
   if (op.why.purpose == Purpose::forward) scale_of_forward_[key] = stamp.scaling;
   if (op.why.purpose == Purpose::recompute) {

@@ -113,10 +113,10 @@ void LifeRules::judge_coverage(const Op& op, std::int32_t i, ByteRange& amax) {
   const bool was_reduced = reduced_.contains(amax.stamp.measured);
   std::string seen;
   for (const Measured& piece : sets_[amax.stamp.measured])
-    seen += (seen.empty() ? "" : ", ") + elements_text(piece);
+    seen += (seen.empty() ? "of elements " : ", ") + elements_text(piece);
   breach("F41", {op, i, 0}, amax,
-         fmt::format("rank {} makes scales of the amax of elements {} of {}, of which there are {}: {}",
-                     rank(op, i).value, seen.empty() ? "none" : seen, name_of_parameter(parameter), numel,
+         fmt::format("rank {} makes the scales of {}, which has {} elements, from an amax {}: {}",
+                     rank(op, i).value, name_of_parameter(parameter), numel, seen.empty() ? "of none" : seen,
                      was_reduced ? "a rank's piece never entered the maximum"
                                  : "the maximum over the ranks is missing"));
 }
@@ -170,7 +170,7 @@ void LifeRules::judge_requantised(const Op& op, std::int32_t i, std::int32_t ope
     if (!is_again || held.is_tainted) continue;
     fresh.is_tainted = true;
     const std::string what = fmt::format("{} of {} again", name_of(held.held), version_text(held.version));
-    if (is_skipped(op.why.step))
+    if (is_skipped(op))
       return breach("F56", {op, i, operand}, old,
                     fmt::format("step {} is skipped, but this writes {}", op.why.step, what));
     return breach("F51", {op, i, operand}, old,

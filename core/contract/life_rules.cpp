@@ -238,7 +238,7 @@ std::string LifeRules::name_of_parameter(std::int32_t parameter) const {
 }
 
 std::string LifeRules::requirement(const Op& op, std::int32_t version) const {
-  if (op.why.step < 0) return fmt::format("the masters are at {}", version_text(version));
+  if (step_of(op) < 0) return fmt::format("the masters are at {}", version_text(version));
   return fmt::format("step {} requires {}", op.why.step, version_text(version));
 }
 
@@ -246,8 +246,16 @@ OpIndex LifeRules::op_at(const Moment& moment) const {
   return moment.position < 0 ? OpIndex{-1} : executed_[static_cast<std::size_t>(moment.position)];
 }
 
-bool LifeRules::is_skipped(std::int32_t step) const {
-  return step >= 0 && !steps_with_optimizer_.empty() && !steps_with_optimizer_.contains(step);
+bool LifeRules::is_skipped(const Op& op) const {
+  return step_of(op) >= 0 && !steps_with_optimizer_.empty() && !steps_with_optimizer_.contains(step_of(op));
+}
+
+std::string_view LifeRules::clause_of_loss(const Site& site, const ByteRange& range,
+                                           std::string_view otherwise) const {
+  const std::int32_t buffer = view(site.op, site.operand, site.i).buffer.value;
+  const auto found = saved_.lower_bound({buffer, range.begin});
+  const bool was_saved = found != saved_.end() && found->first == buffer && found->second < range.end;
+  return was_saved ? "F53" : otherwise;
 }
 
 void LifeRules::fill(const Op& op) {
@@ -275,6 +283,7 @@ void LifeRules::copy(const Op& op) {
     Ranges ranges = moved(read(op, 0, i), from, to);
     for (ByteRange& range : ranges) range.stamp.precision = narrower(range.stamp.precision, type);
     if (role == BufferRole::master) master_written(op, ranges, rank(op, i));
+    if (role == plan_.buffer(from.buffer).role) saved_.insert({from.buffer.value, from.offset});
     if (!ranges.empty() && ranges.front().stamp.parameter >= 0)
       note(ranges.front().stamp.parameter,
            fmt::format(

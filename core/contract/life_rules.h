@@ -61,7 +61,11 @@ class LifeRules {
   std::string name_of_parameter(std::int32_t parameter) const;
   std::string requirement(const Op& op, std::int32_t version) const;
   OpIndex op_at(const Moment& moment) const;
-  bool is_skipped(std::int32_t step) const;
+  /// The step that an op belongs to; -1 for what creates a weight.
+  static std::int32_t step_of(const Op& op) { return op.why.purpose == Purpose::setup ? -1 : op.why.step; }
+  bool is_skipped(const Op& op) const;
+  /// The clause of bytes that are not there: F53 where they had been saved before they went.
+  std::string_view clause_of_loss(const Site& site, const ByteRange& range, std::string_view otherwise) const;
 
   // life_rules.cpp
   void seed_initial_values();
@@ -126,7 +130,8 @@ class LifeRules {
   Stream stream_ = Stream::compute;
   std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> current_;  // parameter, tensor: version
   std::set<std::int32_t> steps_with_optimizer_;
-  std::set<std::int32_t> reduced_;  // sets of pieces that a maximum over ranks gave
+  std::set<std::pair<std::int32_t, std::int64_t>> saved_;  // buffer, offset: copied to a buffer of its role
+  std::set<std::int32_t> reduced_;                         // sets of pieces that a maximum over ranks gave
   std::map<ForwardKey, std::int32_t> scale_of_forward_;
   std::map<std::int64_t, std::int64_t> window_of_;                          // a history: its length
   std::set<std::tuple<std::int32_t, std::string, std::int32_t>> reported_;  // op, clause, parameter

@@ -15,7 +15,7 @@ namespace {
 
 std::string_view pass_of(const Op& op) {
   switch (op.why.purpose) {
-    case Purpose::forward: return "fprop";
+    case Purpose::forward: return op.why.microbatch < 0 ? "an evaluation" : "fprop";
     case Purpose::backward: return "dgrad";
     case Purpose::recompute: return "the recomputed fprop";
     default: return std::holds_alternative<DeriveColumnCopy>(op.action) ? "the derivation" : "a use";
@@ -142,7 +142,8 @@ void LifeRules::judge_scales(const Op& op, std::int32_t i, const Use& use, const
     const Stamp& scale = range.stamp;
     if (scale.is_tainted) return;
     if (scale.held == Held::nothing) {
-      return breach("F38", site, range, fmt::format("codes of {} meet a scale that nobody made", name));
+      return breach(clause_of_loss(site, range, "F38"), site, range,
+                    fmt::format("codes of {} meet a scale that is not there", name));
     }
     const bool is_row_grid = codes.is_derived && !scale.is_derived && scale.held == Held::scale &&
                              view(op, use.scales, i).numel > 1;

@@ -21,6 +21,14 @@ Op PlanEdit::with_views(Op op, std::int8_t operands,
   return op;
 }
 
+Op PlanEdit::with_ranks(Op op, const std::vector<Rank>& ranks,
+                        const std::function<View(std::int8_t operand, std::int32_t i)>& view_of) {
+  op.first_rank = static_cast<std::int32_t>(plan_.rank_arena.size());
+  op.ranks = static_cast<std::int32_t>(ranks.size());
+  plan_.rank_arena.insert(plan_.rank_arena.end(), ranks.begin(), ranks.end());
+  return with_views(op, op.operands, view_of);
+}
+
 bool PlanEdit::commit() {
   changed_ |= !insertions_.empty();
   if (!changed_) return false;

@@ -31,6 +31,9 @@ class PlanEdit {
   /// `op` with other views of its operands, all given rank by rank.
   Op with_views(Op op, std::int8_t operands,
                 const std::function<View(std::int8_t operand, std::int32_t i)>& view_of);
+  /// `op` on other ranks, with views of its operands given rank by rank.
+  Op with_ranks(Op op, const std::vector<Rank>& ranks,
+                const std::function<View(std::int8_t operand, std::int32_t i)>& view_of);
   View view(const Op& op, int operand, std::int32_t i = 0) const {
     return plan_.operand(op, operand)[static_cast<std::size_t>(i)];
   }

@@ -10,6 +10,9 @@ namespace shardcheck {
 
 void add_beta_faults(std::vector<Fault>& zoo);
 void add_hook_faults(std::vector<Fault>& zoo);
+void add_weight_faults(std::vector<Fault>& zoo);
+void add_weight_use_faults(std::vector<Fault>& zoo);
+void add_delayed_scale_faults(std::vector<Fault>& zoo);
 void add_lease_faults(std::vector<Fault>& zoo);
 void add_reduction_faults(std::vector<Fault>& zoo);
 void add_scale_faults(std::vector<Fault>& zoo);

@@ -14,6 +14,9 @@ const std::vector<Fault>& zoo() {
     add_lease_faults(faults);
     add_reduction_faults(faults);
     add_scale_faults(faults);
+    add_weight_faults(faults);
+    add_weight_use_faults(faults);
+    add_delayed_scale_faults(faults);
     std::sort(faults.begin(), faults.end(), [](const Fault& a, const Fault& b) { return a.id < b.id; });
     return faults;
   }();

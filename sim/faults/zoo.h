@@ -1,7 +1,7 @@
 // The zoo: known bugs of this field as small rewrites of a correct plan. A scenario that names one in its
 // field `fault` is planned, rewritten and judged like any other; the clause of the entry must catch it. One
 // file a kind of bug: beta_faults.cpp, hook_faults.cpp, lease_faults.cpp, reduction_faults.cpp,
-// scale_faults.cpp.
+// scale_faults.cpp, and of FP8 weights weight_faults.cpp, weight_use_faults.cpp, delayed_scale_faults.cpp.
 #pragma once
 
 #include <string_view>
@@ -13,7 +13,7 @@
 namespace shardcheck {
 
 struct Fault {
-  std::string_view id;        ///< of wgrad 7 ("B-21"); "M-..." is a mutation of ours without a public report
+  std::string_view id;  ///< of wgrad 7 ("B-21") or fp8 7 ("Q38"); "M-..." is ours, without a public report
   std::string_view source;    ///< the public report, and the entry of known-faults it belongs to
   std::string_view sentence;  ///< what breaks
   std::string_view clause;    ///< the clause that must catch it

@@ -32,10 +32,20 @@ struct Word {
     return op.why.purpose == Purpose::divide ? "divide" : "scale";
   }
   std::string operator()(const Communicate& c) const {
+    if (c.collective == Collective::all_gather) return "AG";
+    if (c.reduction == Reduction::maximum) return "max";
     const std::string kind = c.collective == Collective::all_reduce ? "AR" : "RS";
     return kind + (c.reduction == Reduction::average ? "-avg" : "");
   }
   std::string operator()(const SgdStep&) const { return "sgd"; }
+  std::string operator()(const TakeAmax&) const { return "amax"; }
+  std::string operator()(const ScaleFromAmax&) const { return "scales"; }
+  std::string operator()(const QuantizeBlocks&) const { return "cast8"; }
+  std::string operator()(const DequantizeBlocks&) const { return "decode8"; }
+  std::string operator()(const QuantizeMatrix&) const { return "quantise8"; }
+  std::string operator()(const DeriveColumnCopy&) const { return "derive"; }
+  std::string operator()(const CloseDelayedStep&) const { return "close-step"; }
+  std::string operator()(const Matmul&) const { return "product"; }
   std::string operator()(const Record&) const { return "record"; }
   std::string operator()(const Wait&) const { return "wait"; }
   std::string operator()(const BeginStep&) const { return "["; }

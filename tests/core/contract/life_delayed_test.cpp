@@ -104,11 +104,23 @@ TEST(LifeDelayed, AStepIsClosedOnceWithTheAmaxOfAllRanks) {
          d.whole_step(0);
          d.begin_step(1);
          d.zero();
-         d.push();
+         for (const int rank : {0, 1})
+           d.op(TakeAmax{d.of, rank * TinyLife::kHalf}, Purpose::weights, {Rank{rank}})
+               .on(d.all(d.rounded))
+               .on(d.all(d.open));
          d.reduce_open();
          d.close();
        },
        "F56"},
+      {"a history that was saved and not loaded",
+       [](Delayed& d) {
+         d.whole_step(0);
+         const BufferId saved = d.allocate("saved", BufferRole::amaxes, DType::f32, 4);
+         d.op(Copy{}, Purpose::setup).on(d.all(d.history)).on(d.all(saved));
+         d.op(Undefine{}, Purpose::setup).on(d.all(d.history));
+         d.whole_step(1);
+       },
+       "F53"},
       {"after its history was lost",
        [](Delayed& d) {
          d.whole_step(0);
