@@ -18,7 +18,7 @@ struct AuditRoom {
 /// A valid case that the adapter accepts (refusal() is empty).
 AuditCase random_audit_case(Draw& draw, const AuditRoom& room);
 
-/// Why the adapter cannot run the case, as the probe would say; empty when it can.
+/// Why the adapter cannot run the case, or promises nothing for it; empty when a finding on it counts.
 std::string refusal(const AuditCase& audited);
 
 }  // namespace shardcheck

@@ -42,6 +42,7 @@ struct ValueJudge::Difference {
 };
 
 bool is_silent_step(const Scenario& s, std::int32_t parameter, std::int32_t step) {
+  if (std::ranges::count(s.uses, parameter, &ScenarioUse::parameter) == 0) return true;
   for (std::int32_t rank = 0; rank < s.ranks; ++rank) {
     for (std::int32_t m = 0; m < s.microbatches; ++m) {
       if (is_used(s, parameter, step, rank, m)) return false;
@@ -182,6 +183,19 @@ std::vector<WrongGradient> ValueJudge::gradients() const {
   return all;
 }
 
+bool ValueJudge::lacks_gradient(const RankTrace& rank, const TracedTensor& parameter) const {
+  std::int32_t present = 0;
+  for (const TracedTensor& t : rank.tensors) {
+    const bool is_its =
+        t.what == Traced::gradient && t.parameter == parameter.parameter && t.step <= parameter.step;
+    if (!is_its) continue;
+    // Where nothing was contributed "no gradient" is as good as zeros.
+    present += t.is_present || is_silent_step(trace_.audited.scenario, t.parameter, t.step) ||
+               !parameter_of(trace_, t).trainable;
+  }
+  return present != parameter.step + 1;
+}
+
 std::vector<Finding> ValueJudge::parameters() const {
   std::vector<Finding> findings;
   std::map<std::int32_t, std::int32_t> spoilt;  // the first step with a wrong gradient, by parameter
@@ -192,7 +206,7 @@ std::vector<Finding> ValueJudge::parameters() const {
   for (const RankTrace& rank : trace_.ranks) {
     for (const TracedTensor& tensor : rank.tensors) {
       if (tensor.what != Traced::parameter || !tensor.is_present) continue;
-      if (!oracle_.exactness(tensor.parameter).is_exact) continue;
+      if (!oracle_.exactness(tensor.parameter).is_exact || lacks_gradient(rank, tensor)) continue;
       if (spoilt.contains(tensor.parameter) && spoilt[tensor.parameter] <= tensor.step) continue;
       std::vector<double> want(tensor.values.size(), 0.0);
       for (std::int32_t step = 0; step <= tensor.step; ++step) {

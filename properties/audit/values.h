@@ -39,6 +39,8 @@ class ValueJudge {
   std::vector<double> wanted(const TracedTensor& tensor, std::int32_t rank, std::int32_t step) const;
   bool differs(const TracedTensor& tensor, std::int32_t rank, std::size_t at, double want) const;
   std::optional<WrongGradient> judge(const TracedTensor& tensor, std::int32_t rank) const;
+  /// The rank has no gradient of a step up to the parameter's, though there were contributions.
+  bool lacks_gradient(const RankTrace& rank, const TracedTensor& parameter) const;
   void classify(Finding& finding, const TracedTensor& tensor, const Difference& difference) const;
   Difference difference_of(const TracedTensor& tensor, std::int32_t rank) const;
 

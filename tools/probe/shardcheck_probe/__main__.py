@@ -12,6 +12,8 @@ import sys
 from shardcheck_probe import BadInput, MachineCannot
 
 OLDEST_TORCH = (2, 4)
+# GPUs are counted without the CUDA driver, which must not be started before serve.py forks.
+os.environ["PYTORCH_NVML_BASED_CUDA_CHECK"] = "1"
 
 
 def arguments():

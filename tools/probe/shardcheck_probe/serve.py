@@ -4,6 +4,7 @@ A case that hangs or mixes up its messages takes its own process group with it a
 each other through the launcher's store, under a prefix of their own.
 """
 
+import importlib
 import json
 import os
 import signal
@@ -36,6 +37,19 @@ def last_lines(path, count):
             return [line.strip() for line in file if line.strip()][-count:]
     except OSError:
         return []
+
+
+def warm_up():
+    """What torch imports on first use is imported here, once, and not in every child.
+
+    Nothing is computed: the threads of autograd and the driver of CUDA do not survive a fork.
+    """
+    for module in ("torch._dynamo", "torch.distributed.tensor", "torch.distributed.fsdp", "torch.nn.parallel",
+                   "torch.distributed.device_mesh", "torch.optim"):
+        try:
+            importlib.import_module(module)
+        except ImportError:
+            pass  # an older torch; who needs it says so
 
 
 class Launch:
@@ -121,6 +135,7 @@ class Server:
                 os.remove(path)
 
     def run(self):
+        warm_up()
         for number in range(len(self.cases)):
             while len(self.children) >= self.options.at_once:
                 self.collect()
