@@ -184,7 +184,7 @@ const std::vector<Property>& table() {
        .kind = &scale_kind(),
        .judge = judge_scale_case,
        .situations = scale_situations,
-       .share = 20},
+       .share = 10},
       {.id = "recipes",
        .sentence = "a matrix quantised by a recipe keeps the laws of its scales, blocks and directions",
        .clauses = {"F23", "F25", "F26", "F28", "F30", "F31", "F32", "F33", "F34"},

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "properties/fingerprint/accumulator.h"
+#include "properties/fingerprint/blocks.h"
 #include "properties/fingerprint/casts.h"
 #include "properties/fingerprint/elementwise.h"
 #include "properties/fingerprint/gemm_end.h"
@@ -36,6 +37,7 @@ std::vector<Part> parts() {
   all.push_back({"casts", observe_casts});
   all.push_back({"scaled casts", observe_scaled_casts});
   all.push_back({"reductions", observe_reductions});
+  all.push_back({"blocks", observe_block_ops});
   all.push_back({"elementwise", observe_elementwise});
   all.push_back({"repeats", observe_repeats});
   return all;

@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "core/assert.h"
 #include "core/numerics/same_code.h"
@@ -28,6 +29,11 @@ OpOperand on_one_rank(DType type, std::span<const std::uint32_t> codes) {
 }
 
 OpOperand execute_op(Backend& backend, const Action& action, std::span<const OpOperand> operands) {
+  return std::move(execute_whole_op(backend, action, operands).back());
+}
+
+std::vector<OpOperand> execute_whole_op(Backend& backend, const Action& action,
+                                        std::span<const OpOperand> operands) {
   SC_ASSERT(!operands.empty() && !operands.front().ranks.empty(), "an op has operands on at least one rank");
   const std::size_t ranks = operands.front().ranks.size();
   Plan plan;
@@ -39,27 +45,35 @@ OpOperand execute_op(Backend& backend, const Action& action, std::span<const OpO
   for (const OpOperand& operand : operands) {
     SC_ASSERT(operand.ranks.size() == ranks, "an operand lies on every rank");
     const auto numel = std::ssize(operand.ranks.front()) / bytes_of(operand.type);
+    if (numel == 0 && !views.empty()) {
+      views.push_back({views.front().buffer, 0, 0});
+      continue;
+    }
     const std::string name = "operand " + std::to_string(views.size());
     views.push_back(build.whole(build.buffer(name, BufferRole::inputs, operand.type, numel)));
   }
   build.op(action, {}, Stream::compute, all);
   for (const View view : views) build.on(view);
 
-  for (std::size_t i = 0; i < operands.size(); ++i) {
-    for (std::size_t r = 0; r < ranks; ++r) {
-      if (backend.holds(plan, all[r])) backend.write(plan, all[r], views[i], operands[i].ranks[r]);
+  const auto for_each = [&](auto visit) {
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      for (std::size_t r = 0; r < ranks; ++r) visit(i, r);
     }
-  }
+  };
+  for_each([&](std::size_t i, std::size_t r) {
+    if (views[i].numel > 0 && backend.holds(plan, all[r]))
+      backend.write(plan, all[r], views[i], operands[i].ranks[r]);
+  });
   backend.execute(plan, OpIndex{0}, OpIndex{1});
-  OpOperand result = operands.back();
-  for (std::size_t r = 0; r < ranks; ++r) {
-    if (backend.holds(plan, all[r])) {
-      backend.read(plan, all[r], views.back(), result.ranks[r]);
-    } else {
-      result.ranks[r].clear();
+  std::vector<OpOperand> results(operands.begin(), operands.end());
+  for_each([&](std::size_t i, std::size_t r) {
+    if (!backend.holds(plan, all[r])) {
+      results[i].ranks[r].clear();
+    } else if (views[i].numel > 0) {
+      backend.read(plan, all[r], views[i], results[i].ranks[r]);
     }
-  }
-  return result;
+  });
+  return results;
 }
 
 }  // namespace shardcheck

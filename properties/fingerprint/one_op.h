@@ -31,4 +31,8 @@ OpOperand on_one_rank(DType type, std::span<const std::uint32_t> codes);
 /// throws.
 OpOperand execute_op(Backend& backend, const Action& action, std::span<const OpOperand> operands);
 
+/// The same, and all operands as they lie afterwards. One without elements is a view of zero elements.
+std::vector<OpOperand> execute_whole_op(Backend& backend, const Action& action,
+                                        std::span<const OpOperand> operands);
+
 }  // namespace shardcheck

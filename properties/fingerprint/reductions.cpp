@@ -195,8 +195,10 @@ Probe probe_of(const Question& question, const OpOperand& inputs, std::size_t el
   for (const auto& bytes : inputs.ranks)
     list.codes.push_back(
         hex(question.type, code_at(question.type, bytes, static_cast<std::int64_t>(element))));
-  const bool averages = question.reduction == Reduction::average;
-  return {fmt::format("{} {}", averages ? "average," : "sum,", question.subject()),
+  const char* what = question.reduction == Reduction::average   ? "average,"
+                     : question.reduction == Reduction::maximum ? "maximum,"
+                                                                : "sum,";
+  return {fmt::format("{} {}", what, question.subject()),
           {list},
           {code_list("result", question.type, std::span(&result, 1))}};
 }
@@ -274,6 +276,33 @@ std::vector<Fact> corner_facts(Backend& backend, DType type) {
   return facts;
 }
 
+/// Numbers on any rank, and a NaN on the first, in the middle, on the last, on all.
+Fact maximum_fact(Backend& backend) {
+  constexpr std::uint32_t kNan = 0x7FC00000u, kOne = 0x3F800000u, kTwo = 0x40000000u, kThree = 0x40400000u;
+  const Question question{Collective::all_reduce, Reduction::maximum, DType::f32, 3};
+  const std::vector<std::uint32_t> ranks[] = {{kThree, kOne, kTwo, kNan, kTwo, kOne, kNan},
+                                              {kOne, kThree, kOne, kTwo, kNan, kTwo, kNan},
+                                              {kTwo, kTwo, kThree, kOne, kOne, kNan, kNan}};
+  OpOperand inputs{DType::f32, {}};
+  for (const auto& codes : ranks) inputs.ranks.push_back(bytes_of_codes(DType::f32, codes));
+  const Reduced reduced = reduce(backend, question, inputs);
+  const auto is = [&](std::size_t i, std::uint32_t code) { return reduced.codes[i] == code; };
+  const auto is_nan = [&](std::size_t i) { return format_in(DType::f32).is_nan(reduced.codes[i]); };
+  const bool finds_largest = is(0, kThree) && is(1, kThree) && is(2, kThree);
+  const bool drops = is(3, kTwo) && is(4, kTwo) && is(5, kTwo);
+  const bool propagates = is_nan(3) && is_nan(4) && is_nan(5);
+  Fact fact{"reductions", "maximum with NaN", "", "three ranks, a NaN on each in turn and on all", {}};
+  fact.value = fmt::format("{}; {}{}{}", finds_largest ? "the largest" : "another number",
+                           drops        ? "a NaN is dropped"
+                           : propagates ? "a NaN propagates"
+                                        : "a NaN counts by its rank",
+                           is_nan(6) ? ", of NaN alone NaN" : ", of NaN alone a number",
+                           reduced.agree ? "" : "; ranks differ");
+  for (std::size_t i = 0; i < reduced.codes.size() && i < ranks[0].size(); ++i)
+    fact.probes.push_back(probe_of(question, inputs, i, reduced.codes[i]));
+  return fact;
+}
+
 /// Which rank's piece lies where after an all-gather.
 Fact order_of_pieces(Backend& backend) {
   constexpr std::int32_t kRanks = 4;
@@ -310,11 +339,7 @@ std::vector<Fact> observe_reductions(Backend& backend) {
     for (Fact& fact : corner_facts(backend, type)) facts.push_back(std::move(fact));
   }
   facts.push_back(order_of_pieces(backend));
-  facts.push_back({"reductions",
-                   "maximum with NaN",
-                   "",
-                   "no op of a plan takes a maximum: a Communicate adds or averages",
-                   {}});
+  facts.push_back(maximum_fact(backend));
   return facts;
 }
 

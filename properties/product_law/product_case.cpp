@@ -65,9 +65,9 @@ ProductQuestion random_product_question(Draw& draw) {
   q.law = static_cast<ProductLaw>(draw.below(kProductLaws - 1));
   q.gemm = random_gemm_case(draw);
   Matmul& op = q.gemm.op;
-  op.m = draw.chance(70) ? draw.pick<std::int64_t>({8, 16, 24}) : 1 + draw.below(std::int64_t{20});
-  op.n = draw.chance(70) ? draw.pick<std::int64_t>({8, 16}) : 1 + draw.below(std::int64_t{12});
-  op.k = draw.chance(80) ? 16 * (1 + draw.below(std::int64_t{20})) : 1 + draw.below(std::int64_t{300});
+  op.m = draw.chance(70) ? draw.pick<std::int64_t>({8, 16}) : 1 + draw.below(std::int64_t{20});
+  op.n = draw.chance(70) ? 8 : 1 + draw.below(std::int64_t{12});
+  op.k = draw.chance(80) ? 16 * (1 + draw.below(std::int64_t{16})) : 1 + draw.below(std::int64_t{300});
   q.positive = draw.chance(40);
   q.power = 1 + draw.below(8);
   q.row = draw.below(64);

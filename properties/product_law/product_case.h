@@ -36,7 +36,7 @@ struct ProductQuestion {
   std::string fault;       ///< of the zoo of products, or empty
 };
 
-/// One law of a small GEMM, at most 24 x 16 x 320.
+/// One law of a small GEMM, at most 20 x 12 x 300.
 ProductQuestion random_product_question(Draw& draw);
 
 /// The GEMM as its law asks it: no beta where C would hide the law, no scales where they would round.

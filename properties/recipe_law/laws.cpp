@@ -23,7 +23,7 @@ using Verdict = std::optional<Broken>;
 struct Subject {
   const Recipe& recipe;
   Matrix matrix;
-  Quantiser quantiser;
+  const Quantiser& quantiser;
   QuantizedCopy rows, columns;
 
   const Format& format() const { return format_of(recipe.forward); }
@@ -181,7 +181,7 @@ struct Law {
 
 }  // namespace
 
-std::vector<Finding> judge_recipe(const Recipe& recipe, const Matrix& matrix, Quantiser quantiser) {
+std::vector<Finding> judge_recipe(const Recipe& recipe, const Matrix& matrix, const Quantiser& quantiser) {
   const Wanted rows{Direction::row, recipe.forward, 1}, columns{Direction::column, recipe.forward, 1};
   const Subject subject{recipe, matrix, quantiser, quantiser(recipe, rows, matrix),
                         quantiser(recipe, columns, matrix)};

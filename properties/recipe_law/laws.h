@@ -3,6 +3,7 @@
 // quantiser, takes the place of ours. Next: zoo.h.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "core/contract/finding.h"
@@ -11,13 +12,13 @@
 namespace shardcheck {
 
 /// Quantises a matrix in the direction that is wanted.
-using Quantiser = recipe::QuantizedCopy (*)(const recipe::Recipe& recipe, const recipe::Wanted& wanted,
-                                            const recipe::Matrix& matrix);
+using Quantiser = std::function<recipe::QuantizedCopy(
+    const recipe::Recipe& recipe, const recipe::Wanted& wanted, const recipe::Matrix& matrix)>;
 
 /// Every broken law, each once, with the first element that shows it. Values are finite and, where not zero,
 /// between 2^-60 and 2^60 in magnitude, so that no scale leaves fp32's normal range. Recipes with given
 /// scales and with two levels keep fewer laws; those that do not speak of them are not asked.
 std::vector<Finding> judge_recipe(const recipe::Recipe& recipe, const recipe::Matrix& matrix,
-                                  Quantiser quantiser);
+                                  const Quantiser& quantiser);
 
 }  // namespace shardcheck

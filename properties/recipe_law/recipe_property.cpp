@@ -6,8 +6,10 @@
 
 #include "core/error.h"
 #include "core/recipe/catalogue.h"
+#include "core/shadow.h"
 #include "properties/case_fields.h"
 #include "properties/quantisation_law/master_family_names.h"
+#include "properties/recipe_law/block_machine.h"
 #include "properties/recipe_law/laws.h"
 #include "properties/recipe_law/zoo.h"
 
@@ -80,6 +82,15 @@ std::vector<float> numbers_of(const RecipeCase& c) {
   return std::move(call_of(whole).weights[0].master);
 }
 
+/// The fault; else one QuantizeMatrix on the backend where ops have the recipe; else core/recipe.
+Quantiser quantiser_of(Backend& backend, const recipe::Recipe& recipe, const RecipeFault* fault) {
+  if (fault != nullptr) return fault->quantiser;
+  if (!has_block_ops(recipe, recipe.forward)) return recipe::quantize;
+  return [&](const recipe::Recipe& each, const recipe::Wanted& wanted, const recipe::Matrix& matrix) {
+    return BlockMachine(backend).quantized(each, wanted, matrix);
+  };
+}
+
 }  // namespace
 
 const CaseKind& recipe_kind() {
@@ -126,14 +137,14 @@ const std::vector<std::string>& recipe_situations() {
   return situations;
 }
 
-JudgedCase judge_recipe_case(Backend&, const Case& c) {
+JudgedCase judge_recipe_case(Backend& backend, const Case& c) {
   const RecipeCase& value = static_cast<const QuantisedMatrix&>(c).value();
   const recipe::Recipe& recipe = recipe_of(value);
   const std::vector<float> numbers = numbers_of(value);
   const recipe::Matrix matrix{{value.rows, value.columns}, numbers};
   const RecipeFault* fault = find_recipe_fault(value.fault);
   JudgedCase judged{
-      .findings = judge_recipe(recipe, matrix, fault == nullptr ? recipe::quantize : fault->quantiser),
+      .findings = judge_recipe(recipe, matrix, quantiser_of(candidate_of(backend), recipe, fault)),
       .situations = {}};
   if (fault != nullptr) {
     std::ranges::stable_partition(judged.findings, [&](const Finding& f) { return f.clause == fault->law; });

@@ -40,7 +40,8 @@ const CaseKind& recipe_kind();
 /// What random cases must reach: every recipe and family, partial blocks, several blocks.
 const std::vector<std::string>& recipe_situations();
 
-/// judge_recipe of the case. No backend takes part.
+/// judge_recipe of the case, quantised on the backend where ops of blocks have the recipe; on a shadow, on
+/// its candidate.
 JudgedCase judge_recipe_case(Backend& backend, const Case& c);
 
 }  // namespace shardcheck

@@ -15,7 +15,8 @@ struct RecipeFault {
   std::string_view title;   ///< what goes wrong, one sentence
   std::string_view law;     ///< that must catch it
   std::string_view recipe;  ///< that shows it
-  Quantiser quantiser;
+  recipe::QuantizedCopy (*quantiser)(const recipe::Recipe& recipe, const recipe::Wanted& wanted,
+                                     const recipe::Matrix& matrix);
 };
 
 std::span<const RecipeFault> recipe_zoo();

@@ -19,14 +19,14 @@ std::vector<float> measured(const ScaleSubject& s, AmaxNan nan, std::span<const 
   const auto cut = static_cast<std::size_t>(s.c.cut);
   const Piece first{0, values.first(cut)}, second{s.c.cut, values.subspan(cut)};
   switch (order) {
-    case Order::whole: s.rules().take_amaxes(s.blocks, nan, {0, values}, amaxes); break;
+    case Order::whole: s.machine.take_amaxes(s.recipe, s.blocks, nan, {0, values}, amaxes); break;
     case Order::in_order:
-      s.rules().take_amaxes(s.blocks, nan, first, amaxes);
-      s.rules().take_amaxes(s.blocks, nan, second, amaxes);
+      s.machine.take_amaxes(s.recipe, s.blocks, nan, first, amaxes);
+      s.machine.take_amaxes(s.recipe, s.blocks, nan, second, amaxes);
       break;
     case Order::reversed:
-      s.rules().take_amaxes(s.blocks, nan, second, amaxes);
-      s.rules().take_amaxes(s.blocks, nan, first, amaxes);
+      s.machine.take_amaxes(s.recipe, s.blocks, nan, second, amaxes);
+      s.machine.take_amaxes(s.recipe, s.blocks, nan, first, amaxes);
       break;
   }
   return amaxes;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <limits>
 
 #include "core/numerics/decode.h"
 #include "core/numerics/encode.h"
@@ -15,57 +14,6 @@ namespace shardcheck {
 namespace {
 
 using namespace recipe;
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-
-/// Amaxes to ask of: blocks of the case, then corners.
-struct Question {
-  std::vector<float> amaxes;
-  float tensor_amax = 0;
-  Scales scales;
-};
-
-Question asked(const ScaleSubject& s) {
-  Question q;
-  q.amaxes = s.exact_amaxes();
-  constexpr std::size_t kMostBlocks = 40;
-  if (q.amaxes.size() > kMostBlocks) q.amaxes.resize(kMostBlocks);
-  const int k = s.c.code - 127;
-  for (const float corner : {0.0f,
-                             0x1p-149f,
-                             0x1p-127f,
-                             0x1p-126f,
-                             1e-38f,
-                             1.2e-36f,
-                             1e-12f,
-                             1e-4f,
-                             1.0f,
-                             7.0f,
-                             12.0f,
-                             300.0f,
-                             449.0f,
-                             448.0f,
-                             std::ldexp(1.0f, k),
-                             std::ldexp(7.0f, k),
-                             std::ldexp(448.0f, k),
-                             std::ldexp(1.75f, k),
-                             std::nextafter(std::ldexp(1.75f, k), kInfinity),
-                             std::ldexp(s.c.scale, k / 2),
-                             std::numeric_limits<float>::max()})
-    q.amaxes.push_back(std::isinf(corner) ? 1.0f : corner);
-  q.tensor_amax = std::ranges::max(q.amaxes);
-  // Two levels: a tensor's amax is not less than its blocks', and rarely so large.
-  if (s.recipe.formula == ScaleFormula::two_level) {
-    q.tensor_amax = std::ldexp(std::abs(s.c.scale), 4);
-    std::erase_if(q.amaxes, [&](float amax) { return amax > q.tensor_amax; });
-  } else {
-    q.amaxes.push_back(kInfinity);
-    q.amaxes.push_back(std::numeric_limits<float>::quiet_NaN());
-  }
-  q.scales = s.rules().scales(s.recipe, s.elements,
-                              {.amaxes = q.amaxes, .tensor_amax = q.tensor_amax, .given = s.c.scale});
-  return q;
-}
 
 bool is_same_stored(const Recipe& recipe, std::uint32_t a, std::uint32_t b) {
   if (recipe.scale_format != FormatId::f32) return a == b;
@@ -84,7 +32,7 @@ bool is_fine(float scale) {
 }  // namespace
 
 ScaleVerdict follows_its_formula(const ScaleSubject& s) {
-  const Question q = asked(s);
+  const AskedScales& q = s.asked;
   const ScaleInputs inputs{.amaxes = q.amaxes, .tensor_amax = q.tensor_amax, .given = s.c.scale};
   for (std::size_t i = 0; i < q.amaxes.size(); ++i) {
     const BlockScale expected = expected_scale(s.recipe, s.elements, inputs, q.amaxes[i]);
@@ -102,7 +50,7 @@ ScaleVerdict follows_its_formula(const ScaleSubject& s) {
 }
 
 ScaleVerdict is_finite(const ScaleSubject& s) {
-  const Question q = asked(s);
+  const AskedScales& q = s.asked;
   const ScaleFormula formula = s.recipe.formula;
   if (formula == ScaleFormula::given) return std::nullopt;
   const bool speaks_of_infinity =
@@ -131,7 +79,7 @@ ScaleVerdict is_finite(const ScaleSubject& s) {
 ScaleVerdict stores_its_inverse(const ScaleSubject& s) {
   const ScaleFormula formula = s.recipe.formula;
   if (formula == ScaleFormula::two_level) return std::nullopt;
-  const Question q = asked(s);
+  const AskedScales& q = s.asked;
   for (std::size_t i = 0; i < q.amaxes.size(); ++i) {
     const BlockScale& scale = q.scales.blocks[i];
     if (!is_fine(scale.factor) || !is_fine(scale.inverse)) continue;
@@ -164,14 +112,14 @@ ScaleVerdict raises_amax_only(const ScaleSubject& s) {
     for (float& amax : larger) amax = std::max(amax, epsilon);
     // Nothing is larger than an amax of zero and an epsilon of zero.
     if (epsilon == 0) continue;
-    const Scales expected = s.rules().scales(plain, s.elements, {.amaxes = larger});
-    const Scales actual = s.rules().scales(raised, s.elements, {.amaxes = amaxes});
+    const Scales expected = s.machine.scales(plain, s.elements, {.amaxes = larger});
+    const Scales actual = s.machine.scales(raised, s.elements, {.amaxes = amaxes});
     for (std::size_t b = 0; b < amaxes.size(); ++b) {
       if (!(expected.blocks[b] == actual.blocks[b]))
         return fmt::format("with epsilon {} an amax of {} gives the factor {}, and {} gives {}", epsilon,
                            amaxes[b], actual.blocks[b].factor, larger[b], expected.blocks[b].factor);
     }
-    const QuantizedCopy copy = s.rules().quantized(raised, s.wanted(Direction::row), s.matrix);
+    const QuantizedCopy copy = s.machine.quantized(raised, s.wanted(Direction::row), s.matrix);
     for (std::size_t i = 0; i < s.matrix.values.size(); ++i) {
       const float scaled = s.matrix.values[i] * actual.blocks[s.block_of(i)].factor;
       const std::uint32_t code = encode(s.format, s.recipe.cast, std::bit_cast<std::uint32_t>(scaled));

@@ -54,8 +54,8 @@ ScaleVerdict keeps_codes_of_fp32(const ScaleSubject& s, const QuantizedCopy& fir
 }
 
 ScaleVerdict keeps_numbers(const ScaleSubject& s, const QuantizedCopy& first, const QuantizedCopy& second) {
-  const std::vector<float> before = s.rules().dequantized(s.recipe, first);
-  const std::vector<float> after = s.rules().dequantized(s.recipe, second);
+  const std::vector<float> before = s.machine.dequantized(s.recipe, first);
+  const std::vector<float> after = s.machine.dequantized(s.recipe, second);
   const std::vector<float> old_scales = inverses_of(s, first), new_scales = inverses_of(s, second);
   for (std::size_t i = 0; i < before.size(); ++i) {
     const std::size_t b = s.block_of(i);
@@ -72,16 +72,16 @@ ScaleVerdict keeps_numbers(const ScaleSubject& s, const QuantizedCopy& first, co
 
 ScaleVerdict survives_requantisation(const ScaleSubject& s) {
   if (!has_own_scale(s)) return std::nullopt;
-  const QuantizedCopy first = s.rules().quantized(s.recipe, s.wanted(Direction::row), s.matrix);
-  const PaddedMatrix decoded(s.matrix.extent, s.rules().dequantized(s.recipe, first), 0.0f);
-  const QuantizedCopy second = s.rules().quantized(s.recipe, s.wanted(Direction::row), decoded.matrix());
+  const QuantizedCopy first = s.machine.quantized(s.recipe, s.wanted(Direction::row), s.matrix);
+  const PaddedMatrix decoded(s.matrix.extent, s.machine.dequantized(s.recipe, first), 0.0f);
+  const QuantizedCopy second = s.machine.quantized(s.recipe, s.wanted(Direction::row), decoded.matrix());
   return is_power(s.recipe) ? keeps_numbers(s, first, second) : keeps_codes_of_fp32(s, first, second);
 }
 
 ScaleVerdict scale_fits_codes(const ScaleSubject& s) {
   if (!has_own_scale(s)) return std::nullopt;
-  const QuantizedCopy copy = s.rules().quantized(s.recipe, s.wanted(Direction::row), s.matrix);
-  const std::vector<float> back = s.rules().dequantized(s.recipe, copy);
+  const QuantizedCopy copy = s.machine.quantized(s.recipe, s.wanted(Direction::row), s.matrix);
+  const std::vector<float> back = s.machine.dequantized(s.recipe, copy);
   // Rounding to the format moves a normal number by u of itself, and three roundings of fp32 hardly more.
   const double most = std::ldexp(1.0 + 0x1p-10, -s.format.mantissa_bits - 1);
   const std::uint32_t first_normal = 1u << s.format.mantissa_bits;

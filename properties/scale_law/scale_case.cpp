@@ -31,7 +31,7 @@ ScaleCase random_scale_case(Draw& draw) {
   ScaleCase c{.recipe = std::string(drawn.name)};
   c.rows = draw_extent(draw, drawn.block.across);
   c.columns = draw_extent(draw, drawn.block.along);
-  constexpr std::int64_t kMostDrawn = 1 << 11;
+  constexpr std::int64_t kMostDrawn = 768;
   if (c.rows > kMostDrawn / c.columns) c.rows = draw.pick<std::int64_t>({1, 2, 3});
   c.numbers = static_cast<MasterFamily>(draw.below(kMasterFamilies));
   c.gradient = draw.chance(20);

@@ -5,6 +5,7 @@
 #include "core/numerics/decode.h"
 #include "core/numerics/encode.h"
 #include "properties/fingerprint/one_op.h"
+#include "properties/recipe_law/block_machine.h"
 
 namespace shardcheck {
 namespace {
@@ -48,6 +49,35 @@ float number_of(DType type, std::uint32_t code) {
 
 const ScaleRules& scale_rules() {
   return kOurs;
+}
+
+void ScaleMachine::take_amaxes(const recipe::Recipe& recipe, const recipe::Blocks& blocks,
+                               recipe::AmaxNan nan, const recipe::Piece& piece,
+                               std::span<float> amaxes) const {
+  if (backend_ != nullptr && nan == recipe.amax_nan && has_block_ops(recipe, recipe.forward))
+    return BlockMachine(*backend_).take_amaxes(recipe, blocks, piece, amaxes);
+  rules_.take_amaxes(blocks, nan, piece, amaxes);
+}
+
+recipe::Scales ScaleMachine::scales(const recipe::Recipe& recipe, FormatId elements,
+                                    const recipe::ScaleInputs& inputs) const {
+  if (backend_ != nullptr && elements == recipe.forward && has_block_ops(recipe, elements))
+    return BlockMachine(*backend_).scales(recipe, inputs.amaxes);
+  return rules_.scales(recipe, elements, inputs);
+}
+
+recipe::QuantizedCopy ScaleMachine::quantized(const recipe::Recipe& recipe, const recipe::Wanted& wanted,
+                                              const recipe::Matrix& matrix) const {
+  if (backend_ != nullptr && has_block_ops(recipe, wanted.elements))
+    return BlockMachine(*backend_).quantized(recipe, wanted, matrix);
+  return rules_.quantized(recipe, wanted, matrix);
+}
+
+std::vector<float> ScaleMachine::dequantized(const recipe::Recipe& recipe,
+                                             const recipe::QuantizedCopy& copy) const {
+  if (backend_ != nullptr && has_block_ops(recipe, copy.elements))
+    return BlockMachine(*backend_).dequantized(recipe, copy);
+  return rules_.dequantized(recipe, copy);
 }
 
 std::vector<std::uint8_t> ScaleMachine::narrowed(FormatId elements, std::span<const float> numbers,

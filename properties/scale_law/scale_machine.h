@@ -1,6 +1,8 @@
 // The machine that a law of scales is asked of: what takes amaxes, makes scales, quantises, stores and
-// swizzles. One scale for a list of codes (F17, F27, F39) is a Quantize or Dequantize op on the backend; the
-// rest is core/recipe. A fault of the zoo takes the place of all of it. Read next: scale_laws.h.
+// swizzles. On a backend these are ops: Quantize and Dequantize for one scale, ops of blocks for the recipes
+// that they have (recipe_law/block_machine.h). The rest is core/recipe: recipes of two levels or with a given
+// scale, changed recipes, planes and swizzles. A fault of the zoo takes the place of all of it. Read next:
+// scale_laws.h.
 #pragma once
 
 #include <cstddef>
@@ -40,7 +42,16 @@ class ScaleMachine {
   explicit ScaleMachine(Backend& backend) : backend_(&backend), rules_(scale_rules()) {}
   explicit ScaleMachine(const ScaleRules& rules) : backend_(nullptr), rules_(rules) {}
 
+  /// What no op does: planes, swizzles.
   const ScaleRules& rules() const { return rules_; }
+
+  void take_amaxes(const recipe::Recipe& recipe, const recipe::Blocks& blocks, recipe::AmaxNan nan,
+                   const recipe::Piece& piece, std::span<float> amaxes) const;
+  recipe::Scales scales(const recipe::Recipe& recipe, FormatId elements,
+                        const recipe::ScaleInputs& inputs) const;
+  recipe::QuantizedCopy quantized(const recipe::Recipe& recipe, const recipe::Wanted& wanted,
+                                  const recipe::Matrix& matrix) const;
+  std::vector<float> dequantized(const recipe::Recipe& recipe, const recipe::QuantizedCopy& copy) const;
   /// One op; nothing where another process holds the rank.
   std::vector<std::uint8_t> narrowed(FormatId elements, std::span<const float> numbers, float scale) const;
   /// The same, as fp32 numbers of `type`, which is f32 or bf16.

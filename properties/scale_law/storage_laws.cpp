@@ -82,7 +82,7 @@ ScaleVerdict differing_plane(const ScaleSubject& s, Direction direction, const S
 ScaleVerdict wrong_sizes(const ScaleSubject& s, Direction direction) {
   const auto storage = specified(s.recipe, direction, s.matrix.extent);
   if (!storage) return std::nullopt;
-  const QuantizedCopy copy = s.rules().quantized(s.recipe, s.wanted(direction), s.matrix);
+  const QuantizedCopy copy = s.machine.quantized(s.recipe, s.wanted(direction), s.matrix);
   if (copy.scales.stored == storage->stored && copy.codes.size() == s.matrix.values.size())
     return std::nullopt;
   return fmt::format("a copy of {} x {} has {} codes and {} x {} scales, not {} x {}", s.c.rows, s.c.columns,
@@ -143,10 +143,10 @@ ScaleVerdict ignores_padding(const ScaleSubject& s) {
   const std::vector<float> values(s.matrix.values.begin(), s.matrix.values.end());
   const PaddedMatrix before_zeros(s.matrix.extent, values, 0.0f);
   for (const Direction direction : {Direction::row, Direction::column}) {
-    QuantizedCopy copy = s.rules().quantized(s.recipe, s.wanted(direction), s.matrix);
-    if (!(copy == s.rules().quantized(s.recipe, s.wanted(direction), before_zeros.matrix())))
+    QuantizedCopy copy = s.machine.quantized(s.recipe, s.wanted(direction), s.matrix);
+    if (!(copy == s.machine.quantized(s.recipe, s.wanted(direction), before_zeros.matrix())))
       return "codes or scales depend on what lies behind the matrix";
-    const std::vector<float> numbers = s.rules().dequantized(s.recipe, copy);
+    const std::vector<float> numbers = s.machine.dequantized(s.recipe, copy);
     // Bytes that a plane of nothing but ones leaves at zero are padding.
     const std::vector<std::uint32_t> ones(static_cast<std::size_t>(copy.scales.grid.numel()), ~0u);
     const ScalePlane marked =
@@ -155,7 +155,7 @@ ScaleVerdict ignores_padding(const ScaleSubject& s) {
     for (std::size_t i = 0; i < marked.bytes.size(); ++i) {
       if (marked.bytes[i] == std::byte{0}) copy.scales.bytes[i] = std::byte{0xff};
     }
-    if (!is_same_list(numbers, s.rules().dequantized(s.recipe, copy)))
+    if (!is_same_list(numbers, s.machine.dequantized(s.recipe, copy)))
       return "numbers depend on the padding of scales";
   }
   return std::nullopt;

@@ -14,6 +14,13 @@ namespace shardcheck {
 /// Nothing, or the sentence of the first place that breaks the law.
 using ScaleVerdict = std::optional<std::string>;
 
+/// Amaxes of the case's first blocks, then corners that formulas have; and the machine's scales of them.
+struct AskedScales {
+  std::vector<float> amaxes;
+  float tensor_amax = 0;
+  recipe::Scales scales;
+};
+
 struct ScaleSubject {
   ScaleSubject(const ScaleCase& c, const ScaleMachine& machine);
 
@@ -25,6 +32,7 @@ struct ScaleSubject {
   PaddedMatrix padded;
   recipe::Matrix matrix;
   recipe::Blocks blocks;  ///< of the row direction
+  AskedScales asked;
 
   const ScaleRules& rules() const { return machine.rules(); }
   recipe::Wanted wanted(recipe::Direction direction) const { return {direction, elements, c.scale}; }
