@@ -84,10 +84,11 @@ Finding finding_of(const Plan& plan, const ShadowDifference& difference) {
   return finding;
 }
 
-/// Compares what the owners read, parameter by parameter.
+/// Compares what the owners read, parameter by parameter, and what products with FP8 weights gave.
 class FinishedGradients {
  public:
-  FinishedGradients(const Plan& plan, const ComparedPair& pair) : plan_(plan), pair_(pair) {}
+  FinishedGradients(const Planned& planned, const ComparedPair& pair)
+      : planned_(planned), plan_(planned.plan), pair_(pair) {}
 
   void compare(std::int32_t step) {
     std::set<std::int32_t> reported;
@@ -96,9 +97,31 @@ class FinishedGradients {
       const Placement& owned = plan_.owned[i];
       if (settled[i] || reported.contains(owned.parameter.value)) continue;
       if (!pair_.candidate.holds(plan_, owned.rank) || !pair_.reference.holds(plan_, owned.rank)) continue;
-      if (differs(owned, step)) reported.insert(owned.parameter.value);
+      const auto found = difference_at(owned.rank, owned.view);
+      if (!found) continue;
+      report(owned, step, *found);
+      reported.insert(owned.parameter.value);
     }
   }
+  /// The outputs of the step, and those of an evaluation since the step before.
+  void compare_outputs(std::int32_t step) {
+    std::set<std::int32_t> reported;
+    for (const OutputSlot& slot : planned_.outputs) {
+      for (std::int32_t r = 0; r < plan_.ranks && !reported.contains(slot.parameter); ++r) {
+        const bool is_here = pair_.candidate.holds(plan_, Rank{r}) && pair_.reference.holds(plan_, Rank{r});
+        const auto found = is_here ? difference_at(Rank{r}, slot.view) : std::nullopt;
+        if (!found) continue;
+        report({ParamId{slot.parameter}, Rank{r}, slot.view, 0}, step, *found);
+        const Finding& same = findings_.back();
+        findings_.back().sentence =
+            fmt::format("a product with an FP8 weight gives {} on {} where {} has {}", to_text(same.actual),
+                        pair_.candidate.info().name, pair_.reference.info().name, to_text(same.expected));
+        findings_.back().microbatch = slot.microbatch;
+        reported.insert(slot.parameter);
+      }
+    }
+  }
+
   std::vector<Finding> take() { return std::move(findings_); }
 
  private:
@@ -131,29 +154,29 @@ class FinishedGradients {
     return equal;
   }
 
-  bool differs(const Placement& owned, std::int32_t step) {
-    const DType type = plan_.buffer(owned.view.buffer).dtype;
-    for (std::int64_t at = 0; at < owned.view.numel; at += kBlock) {
-      const View part{owned.view.buffer, owned.view.offset + at, std::min(kBlock, owned.view.numel - at)};
-      const auto size = static_cast<std::size_t>(part.numel * bytes_of(type));
+  /// The first difference in a view, by its element there.
+  std::optional<std::int64_t> difference_at(Rank rank, View view) {
+    type_ = plan_.buffer(view.buffer).dtype;
+    for (std::int64_t at = 0; at < view.numel; at += kBlock) {
+      const View part{view.buffer, view.offset + at, std::min(kBlock, view.numel - at)};
+      const auto size = static_cast<std::size_t>(part.numel * bytes_of(type_));
       expected_.resize(size);
       actual_.resize(size);
-      pair_.reference.read(plan_, owned.rank, part, expected_);
-      pair_.candidate.read(plan_, owned.rank, part, actual_);
-      const Differing found = differing(type, {expected_, actual_});
+      pair_.reference.read(plan_, rank, part, expected_);
+      pair_.candidate.read(plan_, rank, part, actual_);
+      const Differing found = differing(type_, {expected_, actual_});
       if (found.count == 0) continue;
-      report(owned, step, at, found);
-      return true;
+      in_block_ = found.first;
+      return at + found.first;
     }
-    return false;
+    return std::nullopt;
   }
 
-  /// `begin` is the block's first element in the owned range.
-  void report(const Placement& owned, std::int32_t step, std::int64_t begin, const Differing& found) {
-    const DType type = plan_.buffer(owned.view.buffer).dtype;
+  /// `element` of the owned range is the one that difference_at() saw last.
+  void report(const Placement& owned, std::int32_t step, std::int64_t element) {
     const auto sighting = [&](const std::vector<std::byte>& bytes) {
-      const std::uint32_t code = code_at(type, bytes, found.first);
-      return Sighting{value_of_code(type, code), code, type};
+      const std::uint32_t code = code_at(type_, bytes, in_block_);
+      return Sighting{value_of_code(type_, code), code, type_};
     };
     Finding finding{.clause = "W39"};
     finding.expected = sighting(expected_);
@@ -166,13 +189,16 @@ class FinishedGradients {
     finding.step = step;
     finding.parameter = owned.parameter.value;
     finding.parameter_name = name_of_parameter(plan_, finding.parameter);
-    finding.element = owned.first + begin + found.first;
+    finding.element = owned.first + element;
     findings_.push_back(std::move(finding));
   }
 
+  const Planned& planned_;
   const Plan& plan_;
   const ComparedPair& pair_;
-  std::vector<std::byte> expected_, actual_;
+  std::vector<std::byte> expected_, actual_;  // of the block with the last difference
+  DType type_ = DType::f32;
+  std::int64_t in_block_ = 0;
   std::vector<Finding> findings_;
 };
 
@@ -213,9 +239,14 @@ std::vector<Finding> compare_finished(const Scenario& scenario, Poison poison, c
   const Planned planned = rewritten_plan(scenario, poison);
   const ScenarioData data(scenario);
   Both both(pair);
-  FinishedGradients finished(planned.plan, pair);
-  run(planned, scenario, data, both,
-      {.at_finish = [&](std::int32_t step) { finished.compare(step); }, .before_op = {}, .after_op = {}});
+  FinishedGradients finished(planned, pair);
+  RunEvents events;
+  events.at_finish = [&](std::int32_t step) {
+    finished.compare(step);
+    finished.compare_outputs(step);
+  };
+  events.at_end = [&] { finished.compare_outputs(scenario.steps - 1); };
+  run(planned, scenario, data, both, events);
   return finished.take();
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "core/numerics/same_code.h"
@@ -111,7 +112,9 @@ void WeightChecker::begin(OpIndex op, Backend& backend) {
       replica.model.create(rounded_values(p.dtype, initial));
       last_masters_.push_back(replica.model.first_masters());
     }
-    if (!has_begun_ || was_reloaded(step_)) check_masters(replica, masters_of(replica, backend), op);
+    if (has_begun_ && !was_reloaded(step_)) continue;
+    check_masters(replica, masters_of(replica, backend), op);
+    check_scaling(replica, op, backend);
   }
   has_begun_ = true;
 }
@@ -170,6 +173,7 @@ void WeightChecker::end_step(OpIndex index, Backend& backend) {
       }
     }
   }
+  for (Replica& replica : replicas_) check_scaling(replica, index, backend);
   if (scenario_.fp8->recompute) check_recomputed(step, backend);
 }
 
@@ -215,6 +219,41 @@ void WeightChecker::compare(Replica& replica, const Reading& reading, Backend& b
   }
   replica.is_reported = true;
   keep(std::move(finding));
+}
+
+/// F54: history and scale of the next version are a function of the amaxes so far, equal on all ranks.
+void WeightChecker::check_scaling(Replica& replica, OpIndex op, Backend& backend) {
+  const Op& at = planned_.plan.ops[static_cast<std::size_t>(op.value)];
+  const bool ends = std::holds_alternative<EndStep>(at.action);
+  for (const DelayedSlot& slot : planned_.delayed) {
+    if (slot.parameter != replica.parameter) continue;
+    const recipe::DelayedScaling& right = replica.model.scaling();
+    std::vector<float> expected = right.history;
+    expected.insert(expected.end(), {right.scale, right.scale_inverse});
+    for (const Rank rank : replica.ranks) {
+      auto bytes = read(planned_.plan, backend, rank, slot.history);
+      const auto scale = read(planned_.plan, backend, rank, slot.scale);
+      bytes.insert(bytes.end(), scale.begin(), scale.end());
+      const Differing found = differing(DType::f32, {std::as_bytes(std::span(expected)), bytes});
+      if (found.count == 0 || replica.is_reported) continue;
+      const auto length = std::ssize(right.history);
+      Finding finding = finding_of(replica, op, rank);
+      finding.clause = ends && is_skipped(scenario_, at.why.step) ? "F56"
+                       : !ends && has_begun_                      ? "F53"
+                                                                  : "F54";
+      finding.sentence =
+          found.first < length
+              ? fmt::format("slot {} of the history of amaxes is not what the steps so far give", found.first)
+              : "the scale of the next version is not what the history gives";
+      const std::uint32_t code = code_at(DType::f32, bytes, found.first);
+      const float want = expected[static_cast<std::size_t>(found.first)];
+      finding.has_values = true;
+      finding.expected = {static_cast<double>(want), std::bit_cast<std::uint32_t>(want), DType::f32};
+      finding.actual = {value_of_code(DType::f32, code), code, DType::f32};
+      replica.is_reported = true;
+      keep(std::move(finding));
+    }
+  }
 }
 
 /// F55: the same codes, scales and inputs give the same output again.

@@ -51,6 +51,7 @@ class WeightChecker {
   void begin(OpIndex op, Backend& backend);
   void end_step(OpIndex op, Backend& backend);
   void check_use(OpIndex op, Backend& backend);
+  void check_scaling(Replica& replica, OpIndex op, Backend& backend);
   void check_recomputed(std::int32_t step, Backend& backend);
   void compare(Replica& replica, const Reading& reading, Backend& backend);
   Replica* replica_of(std::int32_t parameter, Rank rank);

@@ -39,6 +39,8 @@ class WeightModel {
   const WeightVersion& before() const { return version_ == 0 ? now_ : before_; }
   /// This version as it would be without the rounding to the model's type (F47).
   const WeightVersion& unrounded() const { return unrounded_; }
+  /// History and scale that the version after this one will be cast by (F54).
+  const recipe::DelayedScaling& scaling() const { return scaling_; }
   const recipe::Recipe& recipe() const { return recipe_; }
 
  private:

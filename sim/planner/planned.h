@@ -34,11 +34,18 @@ struct OutputSlot {
   View view;
 };
 
+/// State of delayed scaling of a weight, on every rank: H amaxes, and scale with inverse of the next version.
+struct DelayedSlot {
+  std::int32_t parameter = 0;
+  View history, scale;
+};
+
 struct Planned {
   Plan plan;
   std::vector<InputSlot> inputs;
   std::vector<InitialSlot> initial;
   std::vector<OutputSlot> outputs;
+  std::vector<DelayedSlot> delayed;
   std::vector<Placement> masters;  ///< pieces of FP8 weights, by rank; empty ones are left out
   OpIndex setup_end;               ///< inputs are written after the ops before this one
   std::vector<OpIndex> finishes;   ///< a step: the op after its last Finish, when gradients may be read

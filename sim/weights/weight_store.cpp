@@ -129,6 +129,7 @@ void WeightStore::allocate_histories() {
     const BufferId history = job_.allocate(name + ".history", BufferRole::amaxes, DType::f32, length);
     const BufferId scale = job_.allocate(name + ".delayed_scale", BufferRole::amaxes, DType::f32, 2);
     weight.delayed = {weight.row.amaxes, job_.build.whole(history), job_.build.whole(scale)};
+    job_.planned.delayed.push_back({weight.parameter, weight.delayed.history, weight.delayed.scale});
     const Why why = job_.why(Purpose::setup, weight.parameter);
     job_.build.op(Fill{0}, why, Stream::compute, job_.all_ranks).on(weight.delayed.history);
     job_.build.op(Fill{1}, why, Stream::compute, job_.all_ranks).on(weight.delayed.scale);

@@ -52,6 +52,14 @@ inline Scenario unusual_scenario() {
   s.main_grad = DType::f16;
   s.comm = DType::bf16;
   s.data = DataMode::integers;
+  s.fp8 = Fp8Training{.recipe = "te-delayed",
+                      .history = 3,
+                      .masters = Masters::from_bytes,
+                      .transposes = Transposes::keep,
+                      .recompute = true,
+                      .skipped_steps = {1},
+                      .evaluations = {0, 2},
+                      .reload_after = 1};
   s.fault = "stale-slot";
   return s;
 }

@@ -95,7 +95,7 @@ TEST(Json, UnknownFieldsNameTheNearestKnownOne) {
        "dtype, trainable, expert, unit)"},
       {"\"owner\"", "\"owners\"",
        ": unknown field \"owners\"; the nearest known one is \"owner\" (known are schema, name, seed, owner, "
-       "protocol, mesh, schedule, numerics, parameters, uses, fault)"},
+       "protocol, mesh, schedule, numerics, fp8, parameters, uses, fault)"},
   });
 }
 

@@ -116,6 +116,15 @@ TEST(JsonWrite, TheUnusualScenarioLeavesNoDefault) {
                             "rank",
                             "microbatch",
                             "step",
+                            "fp8",
+                            "recipe",
+                            "history",
+                            "masters",
+                            "transposes",
+                            "recompute",
+                            "skipped_steps",
+                            "evaluations",
+                            "reload_after",
                             "fault"})
     EXPECT_NE(text.find('"' + std::string(field) + "\": "), std::string::npos) << field;
 }
