@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <map>
+#include <tuple>
 
 #include "core/contract/reporter.h"
 
@@ -119,7 +121,22 @@ Finding finding_of(const Plan& plan, const Race& race) {
 
 std::vector<Finding> judge_order(const Plan& plan) {
   std::vector<Finding> findings;
-  for (const Race& race : races_of(plan)) findings.push_back(finding_of(plan, race));
+  std::vector<std::int64_t> more;
+  std::map<std::tuple<std::string_view, Act, Act, std::int32_t>, std::size_t> kinds;
+  for (const Race& race : races_of(plan)) {
+    const Op &first = op_at(plan, race.first), &second = op_at(plan, race.second);
+    const auto [kind, is_new] = kinds.try_emplace(
+        {edge_of(plan, race).id, act_of(first), act_of(second), race.bytes.buffer.value}, findings.size());
+    if (is_new) {
+      findings.push_back(finding_of(plan, race));
+      more.push_back(0);
+    } else {
+      ++more[kind->second];
+    }
+  }
+  for (std::size_t i = 0; i < findings.size(); ++i) {
+    if (more[i] > 0) findings[i].sentence += fmt::format("; {} more races are like it", more[i]);
+  }
   return findings;
 }
 

@@ -24,7 +24,8 @@ RequiredEdge edge_of(const Plan& plan, const Race& race);
 /// The race as a finding at its second op; the history names both ops in words.
 Finding finding_of(const Plan& plan, const Race& race);
 
-/// All races of the plan, each as a finding.
+/// The races of the plan: the first of every kind (edge, what the two ops do, buffer) as a finding that says
+/// how many more there are.
 std::vector<Finding> judge_order(const Plan& plan);
 
 }  // namespace shardcheck

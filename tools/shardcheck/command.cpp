@@ -29,6 +29,7 @@ constexpr Verb kVerbs[] = {
     {"replay", "run one scenario again and print what it breaks", replay_verb, true},
     {"explain", "why a scenario fails: first wrong op, history of the bytes, what would mend it",
      explain_verb, true},
+    {"plan", "what a scenario means, op by op, and what it costs", plan_verb},
     {"zoo", "switch on every known bug: which property catches it, on which smallest scenario", zoo_verb,
      true},
     {"sweep", "a scenario at all settings of a few fields: which of them flips the result", sweep_verb},

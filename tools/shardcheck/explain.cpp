@@ -4,12 +4,18 @@
 #include <ostream>
 
 #include "properties/diagnosis/diagnosis.h"
+#include "sim/cost/timeline.h"
+#include "sim/faults/zoo.h"
+#include "sim/planner/planner.h"
 #include "tools/shardcheck/backend_choice.h"
+#include "tools/shardcheck/explain/page.h"
 #include "tools/shardcheck/given_scenario.h"
 #include "tools/shardcheck/options.h"
+#include "tools/shardcheck/output_file.h"
 #include "tools/shardcheck/replaying.h"
 #include "tools/shardcheck/report.h"
 #include "tools/shardcheck/selection.h"
+#include "tools/shardcheck/trace_events.h"
 #include "tools/shardcheck/verbs.h"
 #include "tools/shardcheck/wording.h"
 
@@ -57,6 +63,25 @@ std::string diagnosis_text(const Terminal& terminal, const Diagnosis& diagnosis,
          labelled(terminal, "scenario", describe(scenario));
 }
 
+/// Where else the explanation goes.
+struct Drawings {
+  OutputFile page, timeline;
+};
+
+void draw(Session& session, const Drawings& drawings, const Scenario& scenario, const Diagnosis& diagnosis,
+          const std::string& reproduce) {
+  if (!drawings.page.is_wanted() && !drawings.timeline.is_wanted()) return;
+  Planned planned = plan_of(scenario);
+  apply_fault(planned, scenario);
+  const Plan& plan = planned.plan;
+  if (drawings.page.is_wanted())
+    write(drawings.page, session, explain_page({scenario, diagnosis, plan, reproduce}));
+  if (drawings.timeline.is_wanted()) {
+    write(drawings.timeline, session,
+          trace_events(plan, cost::timeline_of(plan, cost::Gpu{}), races_of(plan)));
+  }
+}
+
 }  // namespace
 
 ExitStatus explain_verb(Session& session, const Arguments& arguments) {
@@ -68,12 +93,23 @@ ExitStatus explain_verb(Session& session, const Arguments& arguments) {
   options.argument(file, {"FAILURE.json", "", "a scenario, as check keeps it under .shardcheck/failures"});
   options.flag(names, {"property", "ID", "only this property, or those of this clause; repeatable"});
   add_flags(options, choice);
+  Drawings drawings;
+  options.flag(drawings.page.path, {"html", "FILE",
+                                    "one page with the step's timeline, the guilty op and the history of the "
+                                    "bytes"});
+  options.flag(drawings.timeline.path,
+               {"timeline", "FILE", "trace events of the plan, which Perfetto opens"});
   options.note(
       "The first finding is explained, the others are named. Exit status 1 when there is one, 0 when the "
       "scenario holds.");
   if (!options.parse(arguments, session)) return ExitStatus::held;
 
   const Counterexample given = case_in(file);
+  if (given.kind != nullptr && (drawings.page.is_wanted() || drawings.timeline.is_wanted()))
+    throw bad_input(drawings.page.is_wanted() ? "--html" : "--timeline",
+                    fmt::format("{} is a {}, which has no timeline", file, given.kind->name));
+  require_writable(drawings.page, "--html");
+  require_writable(drawings.timeline, "--timeline");
   meet(session, choice);
   const auto backend = factory_of(choice, session.processes)();
   const auto properties = properties_for(given, names);
@@ -86,7 +122,10 @@ ExitStatus explain_verb(Session& session, const Arguments& arguments) {
   }
   if (given.kind == nullptr) {
     const Scenario& scenario = given.scenario;
-    session.out << diagnosis_text(terminal, diagnose(scenario, findings.front(), *backend), scenario);
+    const Diagnosis diagnosis = diagnose(scenario, findings.front(), *backend);
+    session.out << diagnosis_text(terminal, diagnosis, scenario);
+    if (session.processes.is_first())
+      draw(session, drawings, scenario, diagnosis, reproduce_text(file, choice));
   } else {
     session.out << finding_text(terminal, findings.front())
                 << labelled(terminal, noun_of(given), describe(given));

@@ -16,6 +16,7 @@ using Arguments = std::vector<std::string>;
 ExitStatus check_verb(Session& session, const Arguments& arguments);
 ExitStatus replay_verb(Session& session, const Arguments& arguments);
 ExitStatus explain_verb(Session& session, const Arguments& arguments);
+ExitStatus plan_verb(Session& session, const Arguments& arguments);
 ExitStatus zoo_verb(Session& session, const Arguments& arguments);
 ExitStatus sweep_verb(Session& session, const Arguments& arguments);
 ExitStatus redesigns_verb(Session& session, const Arguments& arguments);

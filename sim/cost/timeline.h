@@ -1,0 +1,38 @@
+// Timelines: when every op of a plan would run on which stream of which rank, by a model of a machine: an op
+// takes its bytes, its products or its transfer, one after the other on a stream, after the events that it
+// waits for, a collective when its group has come together. The shape of a step, not a date. Next:
+// tools/shardcheck/trace_events.h writes one for Perfetto.
+#pragma once
+
+#include <vector>
+
+#include "core/plan/plan.h"
+
+namespace shardcheck::cost {
+
+/// Rates of one GPU and its links; the defaults were measured on H200s.
+struct Gpu {
+  double launch = 3.5e-6;             ///< seconds of an op that does nothing
+  double bytes_per_second = 4.27e12;  ///< memory, read and write together
+  double flops_16bit = 776e12;
+  double flops_8bit = 1303e12;
+  double collective = 12e-6;             ///< seconds of a collective of nothing
+  double link_bytes_per_second = 272e9;  ///< bus bandwidth of a collective
+};
+
+/// One op on one rank.
+struct Span {
+  OpIndex op;
+  Rank rank;
+  double begin = 0, end = 0;  ///< seconds
+};
+
+/// All ops that take time, in the order of the plan, then of their ranks. Setup and events take none. Time:
+/// linear in ops times ranks.
+std::vector<Span> timeline_of(const Plan& plan, const Gpu& gpu);
+
+/// Seconds that the op takes once it has begun. A ring: a reduction of n bytes in all over W ranks sends
+/// (W - 1) / W n, an all-reduce twice that.
+double seconds_of(const Plan& plan, const Op& op, const Gpu& gpu);
+
+}  // namespace shardcheck::cost
