@@ -58,14 +58,27 @@ inline std::uint32_t code_of(DType type, float value) {
   return value != value ? 0x7fc00000u : std::bit_cast<std::uint32_t>(value);
 }
 
+using NumberTable = std::array<float, 256>;
+
+/// What every code of a format of 8 bits or fewer means; zeros for a wider one. Made once: a product may be
+/// smaller than its tables.
+inline const NumberTable& numbers_of(FormatId id) {
+  static const std::array<NumberTable, kFormats.size()> tables = [] {
+    std::array<NumberTable, kFormats.size()> all{};
+    for (const Format& format : kFormats) {
+      if (format.width() > 8) continue;
+      for (std::uint32_t code = 0; code < format.code_count(); ++code)
+        all[static_cast<std::size_t>(format.id)][code] = decode(format, code);
+    }
+    return all;
+  }();
+  return tables[static_cast<std::size_t>(id)];
+}
+
 /// Reads an operand's elements as exact fp32 values; FP8 codes go through a table.
 class OperandReader {
  public:
-  explicit OperandReader(const OperandView& view) : view_(view) {
-    const Format& format = format_of(view.format);
-    if (format.width() > 8) return;
-    for (std::uint32_t code = 0; code < format.code_count(); ++code) table_[code] = decode(format, code);
-  }
+  explicit OperandReader(const OperandView& view) : view_(view), table_(numbers_of(view.format)) {}
 
   float operator()(std::int64_t row, std::int64_t i) const {
     const std::int64_t index = row * view_.row_stride + i * view_.k_stride;
@@ -79,7 +92,7 @@ class OperandReader {
 
  private:
   OperandView view_;
-  std::array<float, 256> table_{};
+  const NumberTable& table_;
 };
 
 /// The scale of (row, k-block) of an operand; 1 when the mode is none.
