@@ -110,7 +110,7 @@ void WeightChecker::begin(OpIndex op, Backend& backend) {
       initial.resize(static_cast<std::size_t>(p.numel()));
       data_.initial(replica.parameter, initial);
       replica.model.create(rounded_values(p.dtype, initial));
-      last_masters_.push_back(replica.model.first_masters());
+      last_masters_.push_back(replica.model.masters());
     }
     if (has_begun_ && !was_reloaded(step_)) continue;
     check_masters(replica, masters_of(replica, backend), op);

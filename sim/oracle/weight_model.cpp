@@ -43,7 +43,6 @@ WeightVersion WeightModel::quantised(std::vector<float> source) const {
 
 void WeightModel::create(std::span<const float> initial) {
   now_ = quantised({initial.begin(), initial.end()});
-  unrounded_ = now_;
   masters_ =
       scenario_.fp8->masters == Masters::kept_init ? now_.source : recipe::dequantize(recipe_, now_.row);
   step_scaling();
@@ -55,8 +54,12 @@ void WeightModel::step(std::span<const float> masters) {
   used_scale_ = scaling_.scale;
   const ScenarioParameter& p = scenario_.parameters[static_cast<std::size_t>(parameter_)];
   now_ = quantised(rounded_values(p.dtype, masters));
-  if (p.dtype != DType::f32) unrounded_ = quantised({masters.begin(), masters.end()});
+  masters_.assign(masters.begin(), masters.end());
   step_scaling();
+}
+
+WeightVersion WeightModel::unrounded() const {
+  return version_ == 0 ? now_ : quantised(masters_);
 }
 
 /// The amax of this version decides the scale of the next one (fp8 3.1).

@@ -28,8 +28,8 @@ class WeightModel {
 
   /// E1 and E2: version 0 out of the initial value, in the model's type.
   void create(std::span<const float> initial);
-  /// Masters that must be there after creation: the initial value, or the dequantised codes.
-  const std::vector<float>& first_masters() const { return masters_; }
+  /// The masters of this version; after creation the initial value, or the dequantised codes.
+  const std::vector<float>& masters() const { return masters_; }
   /// E4 and E5: the next version, out of the masters.
   void step(std::span<const float> masters);
 
@@ -38,7 +38,7 @@ class WeightModel {
   /// The version before; the same as now at version 0.
   const WeightVersion& before() const { return version_ == 0 ? now_ : before_; }
   /// This version as it would be without the rounding to the model's type (F47).
-  const WeightVersion& unrounded() const { return unrounded_; }
+  WeightVersion unrounded() const;
   /// History and scale that the version after this one will be cast by (F54).
   const recipe::DelayedScaling& scaling() const { return scaling_; }
   const recipe::Recipe& recipe() const { return recipe_; }
@@ -54,7 +54,7 @@ class WeightModel {
   recipe::DelayedScaling scaling_;
   float used_scale_ = 1;
   std::int32_t version_ = 0;
-  WeightVersion now_, before_, unrounded_;
+  WeightVersion now_, before_;
   std::vector<float> masters_;
 };
 

@@ -91,11 +91,15 @@ void ScenarioData::initial(std::int32_t parameter, std::span<float> values) cons
       static_cast<std::uint64_t>(scenario_.parameters[static_cast<std::size_t>(parameter)].columns());
   const std::uint64_t stream = kInitial | static_cast<std::uint64_t>(parameter);
   std::array<std::uint32_t, 4> words{};
+  std::uint64_t last_tile = ~std::uint64_t{0};
+  int magnitude = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (i % 4 == 0) words = philox(scenario_.seed, stream, i / 4);
     const std::uint32_t word = words[i % 4];
     const std::uint64_t tile = i / columns / 32 << 32 | i % columns / 32;
-    const auto magnitude = static_cast<int>(philox(scenario_.seed, stream | kTile, tile)[0] % 10) - 6;
+    if (tile != last_tile)
+      magnitude = static_cast<int>(philox(scenario_.seed, stream | kTile, tile)[0] % 10) - 6;
+    last_tile = tile;
     const bool outlier = word % 251 == 0, zero = word % 61 == 0;
     const float significand = 1 + static_cast<float>(word >> 9) * 0x1p-23f;
     const float value = std::ldexp(significand, magnitude + (outlier ? 6 : 0));

@@ -54,11 +54,11 @@ TEST(WeightModel, MastersComeFromTheInitialValueOrFromCodes) {
   const std::vector<float> initial = {448, 1.03125f};
   WeightModel kept(s, 0);
   kept.create(initial);
-  EXPECT_EQ(kept.first_masters(), initial);
+  EXPECT_EQ(kept.masters(), initial);
   s.fp8->masters = Masters::from_bytes;
   WeightModel coded(s, 0);
   coded.create(initial);
-  EXPECT_EQ(coded.first_masters(), (std::vector<float>{448, 1.0f})) << "Q45";
+  EXPECT_EQ(coded.masters(), (std::vector<float>{448, 1.0f})) << "Q45";
 }
 
 TEST(WeightModel, MastersAreRoundedToTheModelsTypeFirst) {
