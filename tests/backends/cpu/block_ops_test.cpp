@@ -230,9 +230,6 @@ std::vector<float> random_values(Extent extent, std::uint64_t seed) {
   }
   return values;
 }
-Codes wide(const std::vector<std::uint8_t>& codes) {
-  return {codes.begin(), codes.end()};
-}
 /// A plane's bytes as elements of the buffer that holds it.
 Codes wide(const recipe::ScalePlane& plane) {
   const std::size_t size = plane.format == FormatId::f32 ? 4 : 1;
