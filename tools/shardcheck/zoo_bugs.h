@@ -2,9 +2,9 @@
 // searched with, and faults of layouts and of FP8, each of which comes with the case that shows it. Next:
 // zoo.cpp, which hunts them.
 //
-// Rows of the fault catalogue (fp8 7) that are no entry, and why: Q33, Q37, Q39 to Q45 and Q54 are of a life
-// cycle and its collectives, which other laws judge; Q52 needs an FP8 output, which no op of a plan has; of
-// Q46 the correlated streams need a recipe that draws.
+// Rows of the fault catalogue (fp8 7): those of a life cycle are rewrites of plans, named by their number
+// alone. No entry are Q33, which is Q31 in another system's code; Q52, which needs an FP8 output, and no op
+// of a plan has one; and of Q46 the correlated streams, which need a recipe that draws.
 #pragma once
 
 #include <functional>
