@@ -185,4 +185,48 @@ std::string describe(const AuditAdapter& adapter) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
+namespace {
+
+std::string times_text(std::int64_t times) {
+  constexpr std::string_view words[] = {"unused", "used once", "used twice"};
+  return times < 3 ? std::string(words[times]) : fmt::format("used {} times", times);
+}
+
+std::string counted_text(std::int64_t number, std::string_view one, std::string_view many) {
+  return fmt::format("{} {}", number, number == 1 ? one : many);
+}
+
+/// "w1 in step 0 on rank 1 in microbatch 1".
+std::string silence_text(const Scenario& s, const Silence& silence) {
+  std::string text = s.parameters[static_cast<std::size_t>(silence.parameter)].name;
+  if (silence.step >= 0) text += fmt::format(" in step {}", silence.step);
+  if (silence.rank >= 0) text += fmt::format(" on rank {}", silence.rank);
+  if (silence.microbatch >= 0) text += fmt::format(" in microbatch {}", silence.microbatch);
+  return text;
+}
+
+}  // namespace
+
+std::string describe(const AuditCase& audited) {
+  const Scenario& s = audited.scenario;
+  std::string text = fmt::format("{} of {} on {}; weights", counted_text(s.steps, "step", "steps"),
+                                 counted_text(s.microbatches, "microbatch", "microbatches"),
+                                 counted_text(s.ranks, "rank", "ranks"));
+  for (std::int32_t i = 0; i < std::ssize(s.parameters); ++i) {
+    const ScenarioParameter& p = s.parameters[static_cast<std::size_t>(i)];
+    text += fmt::format("{} {} ({} {}, {}, {}{})", i == 0 ? "" : ",", p.name, fmt::join(p.shape, "x"),
+                        name_of(p.dtype), p.unit == 0 ? "root" : fmt::format("unit {}", p.unit),
+                        times_text(std::ranges::count(s.uses, i, &ScenarioUse::parameter)),
+                        p.trainable ? "" : ", frozen");
+  }
+  text += fmt::format("; gradients {}, wire {}", name_of(s.main_grad), name_of(s.comm));
+  std::vector<std::string> silent;
+  for (const Silence& silence : s.silent) silent.push_back(silence_text(s, silence));
+  if (!silent.empty()) text += fmt::format("; silent: {}", fmt::join(silent, ", "));
+  for (const TokenCount& count : s.token_counts)
+    text += fmt::format("; {} on rank {} in microbatch {}", counted_text(count.tokens, "token", "tokens"),
+                        count.rank, count.microbatch);
+  return text;
+}
+
 }  // namespace shardcheck

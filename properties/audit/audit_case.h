@@ -47,4 +47,8 @@ std::string inexpressible(const Scenario& scenario);
 /// "fsdp2, sync every, zero_grad zero": the switches that are not at their default.
 std::string describe(const AuditAdapter& adapter);
 
+/// The case in a sentence: schedule, weights with their units and uses, types, what is silent, frozen or
+/// empty.
+std::string describe(const AuditCase& audited);
+
 }  // namespace shardcheck

@@ -1,6 +1,7 @@
 #include "properties/audit/case_shrinks.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "properties/audit/random_case.h"
 #include "properties/generate/shrinks.h"
@@ -23,20 +24,25 @@ Scenario as_run(Scenario s) {
   return s;
 }
 
-/// One type for all, with what the adapter ties to it.
-void set_types(AuditCase& c, DType type) {
-  c.scenario.main_grad = DType::f32;
-  c.scenario.comm = type;
-  for (ScenarioParameter& p : c.scenario.parameters) p.dtype = type;
+/// The scenario first, then how many switches are not at their default: what shrinks follow has an end.
+std::pair<Complexity, std::int64_t> measure_of(const AuditCase& c) {
+  const AuditAdapter &a = c.adapter, preset;
+  const std::int64_t switches = (a.sync != preset.sync) + (a.all_reduce != preset.all_reduce) +
+                                a.zeroes_gradients + !a.reshards + a.finds_unused + a.bucket_view +
+                                a.small_buckets + (a.strategy != preset.strategy) +
+                                (a.replicas != preset.replicas);
+  return {complexity_of(as_run(c.scenario)), switches};
 }
 
 }  // namespace
 
 std::vector<AuditCase> shrinks(const AuditCase& audited) {
   std::vector<AuditCase> found;
+  const auto measure = measure_of(audited);
   const auto add = [&](AuditCase c) {
     c.scenario = as_run(std::move(c.scenario));
-    if (c == audited || !refusal(c).empty() || std::ranges::find(found, c) != found.end()) return;
+    if (!(measure_of(c) < measure) || !refusal(c).empty() || std::ranges::find(found, c) != found.end())
+      return;
     found.push_back(std::move(c));
   };
   const AuditAdapter preset;
@@ -48,11 +54,6 @@ std::vector<AuditCase> shrinks(const AuditCase& audited) {
   };
   for (Scenario& s : shrinks(audited.scenario)) {
     if (s.ranks == audited.scenario.ranks) add({std::move(s), audited.adapter, audited.probing});
-  }
-  if (audited.scenario.parameters.front().dtype != DType::f32) {
-    AuditCase c = audited;
-    set_types(c, DType::f32);
-    add(std::move(c));
   }
   set(&AuditAdapter::sync);
   set(&AuditAdapter::all_reduce);

@@ -42,6 +42,9 @@ void draw_parameters(Draw& draw, AuditCase& c) {
     if (draw.chance(80)) p.shape.push_back(1 + draw.below(7));
     p.trainable = i == 0 || !freezes || !draw.chance(15);
     p.unit = draw.below(3);
+    // Megatron-FSDP needs a unit, and the columns of a unit's weights to be alike, or it refuses the model.
+    if (c.adapter.name == "megatron-fsdp" && i == 0) p.unit = 1;
+    if (c.adapter.name == "megatron-fsdp" && p.shape.size() == 2) p.shape[1] = 4;
     c.scenario.parameters.push_back(p);
   }
   for (std::int32_t i = 0; i < count; ++i) {

@@ -74,7 +74,7 @@ std::string waiting_text(const RankTrace& rank) {
   if (rank.outcome == Outcome::finished) return fmt::format("rank {} finished", rank.rank);
   const auto open = std::ranges::find(rank.collectives, false, &CollectiveEvent::completed);
   const std::string in = open == rank.collectives.end()
-                             ? "all its collectives had completed"
+                             ? "all its collectives report completion"
                              : fmt::format("the oldest that had not completed: #{} {}",
                                            open - rank.collectives.begin(), to_text(*open));
   const std::string where = rank.waiting.empty() ? "" : "; it was in " + rank.waiting.back();

@@ -27,6 +27,16 @@ TEST(AuditCaseJson, ComesBackAsItWas) {
   EXPECT_EQ(describe(c.adapter), "fsdp2, sync every, zero_grad zero, reshard false, replicas 2");
 }
 
+TEST(AuditCaseText, SaysWhatTheCaseHas) {
+  AuditCase c = audit_tests::small_case();
+  c.scenario.silent = {{.parameter = 1, .rank = 1, .microbatch = 0}};
+  c.scenario.parameters[0].unit = 2;
+  EXPECT_EQ(
+      describe(c),
+      "2 steps of 2 microbatches on 2 ranks; weights a (2x4 f32, unit 2, used once), b (3x4 f32, root, used "
+      "twice); gradients f32, wire f32; silent: b on rank 1 in microbatch 0");
+}
+
 TEST(AuditCaseJson, MistakesAreSentences) {
   const std::string good = to_json(audit_tests::small_case());
   const auto with = [&](std::string from, std::string to) {

@@ -40,6 +40,36 @@ TEST(Audit, Fsdp2WithProbingHolds) {
   EXPECT_GT(verdict.collectives, 0);
 }
 
+TEST(Audit, Fsdp2WithAWeightThatIsSilentOnOneRankIssuesOtherCollectivesThere) {
+  for (const char* name : {"fsdp2-silent-h200", "fsdp2-bf16-silent-h200", "fsdp2-silent-gloo"}) {
+    const AuditVerdict verdict = recorded(name);
+    ASSERT_EQ(verdict.findings.size(), 1u) << name;
+    EXPECT_TRUE(breaks(verdict, "W30")) << name;
+    const Finding& finding = verdict.findings[0].finding;
+    EXPECT_EQ(finding.step, 0);
+    EXPECT_EQ(finding.microbatch, 1);
+    EXPECT_TRUE(finding.history[0].starts_with("rank 0: #5 reduce_scatter_base")) << finding.history[0];
+    EXPECT_NE(finding.history[0].substr(8), finding.history[1].substr(8));
+    EXPECT_EQ(verdict.refusal, "") << "an abort after a mismatch is no refusal";
+  }
+}
+
+TEST(Audit, HybridShardingOfFsdp2AddsThePartialSumsOfOneWeightToAnother) {
+  // All ranks do the same here: the schedule is symmetric and only the values show it.
+  const AuditVerdict verdict = recorded("fsdp2-hsdp-mixed");
+  EXPECT_TRUE(breaks(verdict, "W2"));
+  EXPECT_TRUE(breaks(verdict, "W1"));
+  EXPECT_EQ(word_for(verdict, "W30"), ClauseWord::held);
+  EXPECT_EQ(word_for(verdict, "W29"), ClauseWord::open);
+  const auto mixed =
+      std::ranges::find(verdict.findings, "W2", [](const AuditFinding& f) { return f.finding.clause; });
+  ASSERT_NE(mixed, verdict.findings.end());
+  EXPECT_EQ(mixed->finding.parameter_name, "w1");
+  const std::vector<std::string> said = {"microbatch 0 of rank 0 (step 0) is in it and must not be",
+                                         "microbatch 0 of rank 1 (step 0) is in it and must not be"};
+  EXPECT_EQ(mixed->finding.provenance, said);
+}
+
 TEST(Audit, ARaisedExceptionIsARefusalUnlessSomethingElseIsWrong) {
   AuditTrace trace = audit_tests::right_trace(audit_tests::small_case(), 1);
   trace.ranks[1].outcome = Outcome::raised;

@@ -43,7 +43,12 @@ class Recorder(TorchDispatchMode):
         if function.namespace not in NAMESPACES or "wait" in function._schema.name:
             return function(*args, **(kwargs or {}))
         event = {"kind": function._schema.name.split("::")[1].strip("_"), **self.place}
-        self.describe(event, function._schema.arguments, args)
+        try:
+            self.describe(event, function._schema.arguments, args)
+        except (AttributeError, RuntimeError, TypeError) as error:  # another torch: the call itself must go on
+            event["undescribed"] = f"{type(error).__name__}: {error}"[:200]
+        for name, unknown in (("group", []), ("dtype", ""), ("sent", 0), ("received", 0)):
+            event.setdefault(name, unknown)
         self.events.append(event)
         self.works.append(None)
         self.note(event)
@@ -84,7 +89,7 @@ class Recorder(TorchDispatchMode):
             operation = unboxed(dist.ReduceOp, value).op
             return str(operation).rsplit(".", 1)[-1].lower()
         except (AttributeError, RuntimeError, TypeError):
-            return "unknown"
+            return ""  # this torch does not say
 
     def finished(self):
         """The events, each with whether it has completed."""

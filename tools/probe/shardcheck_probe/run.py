@@ -89,8 +89,9 @@ class Training:
 class Watch(threading.Thread):
     """Ends the process at the deadline, or soon after another rank has failed."""
 
-    def __init__(self, trace, store, seconds, main_thread):
+    def __init__(self, trace, store, seconds, main_thread, device):
         super().__init__(daemon=True)
+        self.device = device
         self.trace, self.store, self.seconds, self.main_thread = trace, store, seconds, main_thread
         self.done = threading.Event()
 
@@ -111,6 +112,8 @@ class Watch(threading.Thread):
             if outcome == "deadline" and self.peer_failed():
                 end, outcome = min(end, time.monotonic() + GRACE_SECONDS), "stopped"
             if time.monotonic() > end:
+                if self.device.type == "cuda":
+                    torch.cuda.set_device(self.device)  # of this thread, which asks whether collectives have completed
                 self.trace.save(outcome, waiting=self.waiting())
                 os._exit(0)
 
@@ -130,7 +133,7 @@ def run_case(case, adapter, rank, device, stores, folder, seconds):
     recorder = Recorder(open(os.path.join(folder, f"rank-{rank}.journal"), "wb", buffering=0))
     trace = RankTrace(folder, rank, recorder)
     group_store, watch_store = stores
-    watch = Watch(trace, watch_store, seconds, threading.get_ident())
+    watch = Watch(trace, watch_store, seconds, threading.get_ident(), device)
     watch.start()
     with open(os.path.join(folder, f"rank-{rank}.stack"), "w", encoding="utf-8") as stack:
         faulthandler.dump_traceback_later(seconds + 2 * GRACE_SECONDS, file=stack, exit=True)

@@ -149,7 +149,7 @@ std::string audit_text(const Terminal& terminal, const Audited& audited) {
   const AuditVerdict& verdict = audited.verdict;
   std::string text = findings_of(terminal, verdict) + clauses_of(terminal, verdict) + "\n";
   text += labelled(terminal, "framework", subject_of(audited.trace));
-  text += labelled(terminal, "scenario", describe(audited.trace.audited.scenario));
+  text += labelled(terminal, "scenario", describe(audited.trace.audited));
   text += endings_of(terminal, audited.trace);
   if (!verdict.refusal.empty()) text += labelled(terminal, "refusal", verdict.refusal);
   return text + fmt::format("{}: {}; {}\n", paint(terminal, tone_of(verdict), word_of(verdict)),
