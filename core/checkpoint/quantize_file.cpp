@@ -123,6 +123,17 @@ std::vector<NewTensor> new_tensors(const QuantizePlan& plan, const TensorPlan& e
   return tensors;
 }
 
+/// The codes that a tensor is the scales of, by its name; empty where it is none.
+std::string codes_of(const TensorFiles& files, const std::string& name) {
+  for (const std::string_view end : {"_scale_inv", "_scale", "_scale_2"}) {
+    if (!name.ends_with(end)) continue;
+    const std::string codes = name.substr(0, name.size() - end.size());
+    const StoredTensor* found = files.find(codes);
+    if (found != nullptr && found->entry->type.bits == 8) return codes;
+  }
+  return "";
+}
+
 }  // namespace
 
 std::vector<TensorPlan> tensors_to_quantize(const TensorFiles& files, const Recipe& recipe,
@@ -130,6 +141,8 @@ std::vector<TensorPlan> tensors_to_quantize(const TensorFiles& files, const Reci
   std::vector<TensorPlan> plans;
   for (const StoredTensor& tensor : files.tensors()) {
     std::string reason = reason_against(recipe, *tensor.entry);
+    const std::string codes = codes_of(files, tensor.entry->name);
+    if (!codes.empty()) reason = "it is the scales of " + codes;
     if (reason.empty() && !is_chosen(tensor.entry->name)) reason = "it was not chosen";
     plans.push_back({tensor, std::move(reason)});
   }

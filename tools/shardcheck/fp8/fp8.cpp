@@ -1,5 +1,5 @@
 // shardcheck fp8: narrow numbers by hand. What a number becomes, what a code means, where two policies
-// differ, which policy made given codes, and certificates over all inputs.
+// differ, which policy made given codes, certificates over all inputs; and whole checkpoints.
 #include <fmt/format.h>
 
 #include <ostream>
@@ -25,6 +25,10 @@ constexpr Subverb kSubverbs[] = {
     {"infer", "[FILE] [--format e4m3]", "which policy explains given inputs and codes", fp8::infer},
     {"certify", "[FORMAT...] [--backend NAME]", "every policy over all 2^32 inputs, with a digest to compare",
      fp8::certify},
+    {"quantize", "FILE --recipe NAME --out FILE", "the matrices of a checkpoint become codes and scales",
+     fp8::quantize},
+    {"verify", "FILE [--against FILE] [--recipe NAME]",
+     "are codes and scales of a checkpoint right; what is wrong where, and of what kind", fp8::verify_files},
 };
 
 std::string help() {

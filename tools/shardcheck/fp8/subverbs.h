@@ -12,5 +12,7 @@ ExitStatus table(Session& session, const Arguments& arguments);
 ExitStatus compare(Session& session, const Arguments& arguments);
 ExitStatus infer(Session& session, const Arguments& arguments);
 ExitStatus certify(Session& session, const Arguments& arguments);
+ExitStatus quantize(Session& session, const Arguments& arguments);
+ExitStatus verify_files(Session& session, const Arguments& arguments);
 
 }  // namespace shardcheck::fp8
