@@ -47,7 +47,7 @@ std::vector<std::byte> read(const Plan& plan, Backend& backend, Rank rank, View 
 }  // namespace
 
 WeightChecker::WeightChecker(const Scenario& scenario, const ScenarioData& data, const Planned& planned)
-    : scenario_(scenario), data_(data), planned_(planned) {
+    : scenario_(scenario), data_(data), planned_(planned), activations_(scenario, data, planned) {
   for (std::int32_t p = 0; p < std::ssize(scenario.parameters); ++p) {
     if (!has_fp8_weight(scenario, p)) continue;
     const bool expert = scenario.parameters[static_cast<std::size_t>(p)].expert;
@@ -116,6 +116,7 @@ void WeightChecker::begin(OpIndex op, Backend& backend) {
     check_masters(replica, masters_of(replica, backend), op);
     check_scaling(replica, op, backend);
   }
+  if (has_begun_ && was_reloaded(step_)) activations_.reloaded(op, backend);
   has_begun_ = true;
 }
 
@@ -174,6 +175,7 @@ void WeightChecker::end_step(OpIndex index, Backend& backend) {
     }
   }
   for (Replica& replica : replicas_) check_scaling(replica, index, backend);
+  activations_.end_step(index, backend);
   if (scenario_.fp8->recompute) check_recomputed(step, backend);
 }
 
@@ -311,6 +313,11 @@ Finding WeightChecker::finding_of(const Replica& replica, OpIndex op, Rank rank)
 /// True where codes, scales and masters of this step came out of a file.
 bool WeightChecker::was_reloaded(std::int32_t step) const {
   return scenario_.fp8->reload_after >= 0 && step == scenario_.fp8->reload_after + 1;
+}
+
+std::vector<Finding> WeightChecker::take() {
+  for (Finding& finding : activations_.take()) keep(std::move(finding));
+  return std::move(findings_);
 }
 
 void WeightChecker::keep(Finding finding) {

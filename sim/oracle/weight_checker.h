@@ -9,6 +9,7 @@
 
 #include "core/backend.h"
 #include "core/contract/finding.h"
+#include "sim/oracle/activation_checker.h"
 #include "sim/oracle/weight_model.h"
 #include "sim/planner/planned.h"
 #include "sim/scenario/data.h"
@@ -26,7 +27,7 @@ class WeightChecker {
   /// After the last op.
   void at_end(Backend& backend);
 
-  std::vector<Finding> take() { return std::move(findings_); }
+  std::vector<Finding> take();
 
  private:
   /// A weight on the ranks that hold the same one: experts differ between expert-parallel coordinates.
@@ -62,6 +63,7 @@ class WeightChecker {
   const Scenario& scenario_;
   const ScenarioData& data_;
   const Planned& planned_;
+  ActivationChecker activations_;
   std::vector<Replica> replicas_;
   bool has_begun_ = false;
   std::vector<std::vector<float>> last_masters_;  // a replica: after the last step

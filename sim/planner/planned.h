@@ -40,12 +40,21 @@ struct DelayedSlot {
   View history, scale;
 };
 
+/// The same of what a use multiplies its weight by: x (forward) or dy (backward).
+struct DelayedActivation {
+  std::int32_t parameter = 0, use = 0;
+  Pass pass = Pass::forward;
+  float largest = 448;  ///< of its codes
+  View history, scale;
+};
+
 struct Planned {
   Plan plan;
   std::vector<InputSlot> inputs;
   std::vector<InitialSlot> initial;
   std::vector<OutputSlot> outputs;
   std::vector<DelayedSlot> delayed;
+  std::vector<DelayedActivation> delayed_activations;
   std::vector<Placement> masters;  ///< pieces of FP8 weights, by rank; empty ones are left out
   OpIndex setup_end;               ///< inputs are written after the ops before this one
   std::vector<OpIndex> finishes;   ///< a step: the op after its last Finish, when gradients may be read

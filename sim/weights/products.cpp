@@ -96,6 +96,17 @@ void Products::allocate_histories() {
   const BufferId scales = allocate("activation_delayed_scales", tensors * 2);
   for (std::int64_t i = 0; i < tensors; ++i)
     delayed_.push_back({{amaxes, i, 1}, {histories, i * length, length}, {scales, 2 * i, 2}});
+  std::vector<std::int32_t> seen(job_.scenario.parameters.size());
+  for (std::size_t u = 0; u < job_.scenario.uses.size(); ++u) {
+    const std::int32_t parameter = job_.scenario.uses[u].parameter;
+    const std::int32_t use = seen[static_cast<std::size_t>(parameter)]++;
+    if (!store_.has(parameter)) continue;
+    const WeightRecipe& recipe = store_.recipe();
+    const DelayedViews &x = delayed_[2 * u], &dy = delayed_[2 * u + 1];
+    auto& slots = job_.planned.delayed_activations;
+    slots.push_back({parameter, use, Pass::forward, recipe.largest, x.history, x.scale});
+    slots.push_back({parameter, use, Pass::backward, recipe.largest_gradient, dy.history, dy.scale});
+  }
   packed_amaxes_ = job_.build.whole(amaxes);
   const Why why = job_.why(Purpose::setup);
   for (const BufferId zeros : {amaxes, histories})
