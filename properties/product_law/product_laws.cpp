@@ -81,10 +81,19 @@ Verdict is_bounded(Subject& s) {
   return std::nullopt;
 }
 
-/// Normal or zero, and finite.
-bool is_safe(const Format& format, double number) {
-  const double magnitude = std::abs(number);
-  return number == 0 || (magnitude >= std::ldexp(1.0, format.smallest_exponent()) && std::isfinite(number));
+/// Normal and finite.
+bool is_normal(const Format& format, double number) {
+  return std::abs(number) >= std::ldexp(1.0, format.smallest_exponent()) && std::isfinite(number);
+}
+
+/// Whether an output of one product may be another's times 2^power. One that left the normal range, or is
+/// zero because it underflowed, says nothing; 2^8 does not lift it back.
+bool is_scaled(DType type, double before, double after, int power) {
+  const Format& format = format_in(type);
+  if (before == 0) return !is_normal(format, after);
+  const double expected = std::ldexp(before, power);
+  const bool overflows = std::abs(expected) > value_of_code(type, format.max_code);
+  return !is_normal(format, before) || !is_normal(format, expected) || overflows || after == expected;
 }
 
 /// F59: outputs that neither overflow nor leave the normal range of their type.
@@ -96,11 +105,8 @@ Verdict scales_exactly(Subject& s) {
       for (float& scale : changed.*scales) scale = std::ldexp(scale, power);
       const Bytes d = s.machine.product(s.c, changed);
       for (std::int64_t i = 0; i < s.outputs(); ++i) {
-        const double before = s.number(s.d, i), after = s.number(d, i), expected = std::ldexp(before, power);
-        if (!is_safe(format_in(s.c.d), before) || !is_safe(format_in(s.c.d), expected) ||
-            std::abs(expected) > static_cast<double>(value_of_code(s.c.d, format_in(s.c.d).max_code)))
-          continue;
-        if (after != expected)
+        const double before = s.number(s.d, i), after = s.number(d, i);
+        if (!is_scaled(s.c.d, before, after, power))
           return fmt::format("{}: {}, and {} with the scales of {} times 2^{}", s.place(i), before, after,
                              scales == &GemmInputs::scales_a ? "A" : "B", power);
       }

@@ -128,16 +128,25 @@ Verdict near(const Subject& s) {
   return std::nullopt;
 }
 
-/// F30: a large number in the first block changes no other block.
+/// F30: a large number in the first or in the last block changes no other block.
 Verdict independence(const Subject& s) {
   if (s.recipe.formula == ScaleFormula::two_level) return std::nullopt;
   const Blocks blocks = s.blocks();
-  std::vector<float> changed = s.values();
-  changed[0] = 0x1.8p30f;
-  const auto copy = s.quantized(Direction::row, s.matrix.extent, changed);
-  for (std::size_t i = 0; i < changed.size(); ++i) {
-    if (blocks.of(static_cast<std::int64_t>(i)) != 0 && copy.codes[i] != s.rows.codes[i])
-      return Broken{static_cast<std::int64_t>(i), "a change in another block changes its code"};
+  const std::vector<std::uint32_t> grid = grid_in(s.rows.scales, s.recipe.row_scales);
+  for (const std::size_t place : {std::size_t{0}, s.matrix.values.size() - 1}) {
+    const std::int64_t block = blocks.of(static_cast<std::int64_t>(place));
+    std::vector<float> changed = s.values();
+    changed[place] = 0x1.8p30f;
+    const auto copy = s.quantized(Direction::row, s.matrix.extent, changed);
+    for (std::size_t i = 0; i < changed.size(); ++i) {
+      if (blocks.of(static_cast<std::int64_t>(i)) != block && copy.codes[i] != s.rows.codes[i])
+        return Broken{static_cast<std::int64_t>(i), "a change in another block changes its code"};
+    }
+    const std::vector<std::uint32_t> other = grid_in(copy.scales, s.recipe.row_scales);
+    for (std::int64_t b = 0; b < blocks.count(); ++b) {
+      if (b != block && grid[static_cast<std::size_t>(b)] != other[static_cast<std::size_t>(b)])
+        return Broken{-1, fmt::format("a change in another block changes the scale of block {}", b)};
+    }
   }
   return std::nullopt;
 }
@@ -151,6 +160,28 @@ Verdict negation(const Subject& s) {
   const auto copy = s.quantized(Direction::row, s.matrix.extent, negated);
   if (auto broken = differing_codes(expected, copy, "all numbers negated")) return broken;
   return differing_scales(expected, copy, "all numbers negated");
+}
+
+/// F31: rows in another order give codes and scales in that order, where no block holds two rows of several.
+Verdict row_order(const Subject& s) {
+  const Extent extent = s.matrix.extent;
+  const std::int64_t across = s.recipe.block.across;
+  if (across > 1 || extent.rows < 2) return std::nullopt;
+  std::vector<float> moved = s.values();
+  std::ranges::rotate(moved, moved.begin() + extent.columns);
+  QuantizedCopy expected = s.rows;
+  std::ranges::rotate(expected.codes, expected.codes.begin() + extent.columns);
+  const auto copy = s.quantized(Direction::row, extent, moved);
+  if (auto broken = differing_codes(expected, copy, "the first row moved to the end")) return broken;
+  std::vector<std::uint32_t> grid = grid_in(s.rows.scales, s.recipe.row_scales);
+  if (across == 1) std::ranges::rotate(grid, grid.begin() + s.blocks().grid.columns);
+  if (grid == grid_in(copy.scales, s.recipe.row_scales)) return std::nullopt;
+  return Broken{-1, "the first row moved to the end: other scales"};
+}
+
+Verdict symmetry(const Subject& s) {
+  if (auto broken = negation(s)) return broken;
+  return row_order(s);
 }
 
 /// F32, F33: a second copy that follows from the first is what the quantiser makes of itself.
@@ -186,7 +217,7 @@ std::vector<Finding> judge_recipe(const Recipe& recipe, const Matrix& matrix, co
   const Subject subject{recipe, matrix, quantiser, quantiser(recipe, rows, matrix),
                         quantiser(recipe, columns, matrix)};
   std::vector<Law> laws = {{"F23", largest_code}, {"F25", covariance},   {"F26", zeros},
-                           {"F28", near},         {"F30", independence}, {"F31", negation}};
+                           {"F28", near},         {"F30", independence}, {"F31", symmetry}};
   if (recipe.second_copy == SecondCopy::transposed) laws.push_back({"F32", derived});
   if (recipe.second_copy == SecondCopy::transposed_with_grid) laws.push_back({"F33", derived});
   if (!is_derivable(recipe.second_copy)) laws.push_back({"F34", requantised});
