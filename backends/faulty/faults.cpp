@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "backends/faulty/block_faults.h"
 #include "backends/faulty/values.h"
 
 namespace shardcheck {
@@ -58,9 +59,11 @@ template <class... Kind>
 bool is_any(const Action& action) {
   return (std::holds_alternative<Kind>(action) || ...);
 }
+/// A sum or an average; a maximum has faults of its own.
 bool is_reduction(const Action& action) {
   const auto* communicate = std::get_if<Communicate>(&action);
-  return communicate != nullptr && communicate->collective != Collective::all_gather;
+  return communicate != nullptr && communicate->collective != Collective::all_gather &&
+         communicate->reduction != Reduction::maximum;
 }
 bool is_gather(const Action& action) {
   const auto* communicate = std::get_if<Communicate>(&action);
@@ -285,6 +288,22 @@ constexpr NumericFault kFaults[] = {
      is_gather, gather_backwards},
     {"fast-accumulation", "FP8 products stay in the tensor core's short accumulator", "F66",
      is_promoted_product, fast_accumulation},
+    {"amax-without-last-row", "an amax forgets the last row of its piece", "F18 F40", faulty::is_take_amax,
+     faulty::amax_without_last_row},
+    {"scale-rounded-up", "scales are rounded up by one power of two too many", "F16 F20",
+     faulty::is_scale_from_amax, faulty::scale_rounded_up},
+    {"double-rounded-codes", "scaled elements pass through bf16 before they are cast", "F12",
+     faulty::is_quantize_blocks, faulty::double_rounded_codes},
+    {"column-of-row-codes", "a column copy that needs its own quantisation gets the codes of the row copy",
+     "F34", faulty::makes_two_copies, faulty::column_of_row_codes},
+    {"grid-not-transposed", "a derived column copy keeps the row copy's grid of scales", "F33",
+     faulty::is_derive_column_copy, faulty::grid_not_transposed},
+    {"swizzled-scales", "stored scales are in the order in which products read them", "F36",
+     faulty::stores_scales_to_swizzle, faulty::swizzled_scales},
+    {"frozen-history", "delayed scaling closes a step without moving its history", "F54",
+     faulty::is_close_delayed_step, faulty::frozen_history},
+    {"lose-maximum", "a maximum over ranks leaves every rank its own number", "F41", faulty::is_maximum,
+     faulty::lose_maximum},
     {"lose-zero-sign", "a result of minus zero becomes plus zero", "W39", is_arithmetic, lose_zero_sign},
 };
 

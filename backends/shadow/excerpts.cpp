@@ -5,16 +5,24 @@
 #include <algorithm>
 #include <utility>
 
+#include "backends/shadow/block_origins.h"
+
 namespace shardcheck::shadowing {
 namespace {
 
 constexpr std::int64_t kMostTokens = 8;  // of a row of dy and of x: a line on a terminal
+
+template <class Op>
+concept HasOrigins = requires(const Op& op, BlockElement at) {
+  origins_of(op, at);
+};
 
 /// One row a kind of action: which elements of which operands make the element.
 struct ExcerptsOf {
   Operands& operands;
   std::size_t position;
   std::int64_t element;
+  int operand;
   std::vector<OperandExcerpt>& out;
 
   void add(std::string name, OperandAt at, Operands::Elements which) const {
@@ -32,6 +40,23 @@ struct ExcerptsOf {
     add("scale", 1, 0);
   }
 
+  void add(const std::vector<Origin>& origins) const {
+    for (const Origin& origin : origins)
+      add(origin.name, {origin.operand, position}, {origin.first, origin.count, origin.stride});
+  }
+  BlockElement block_element() const { return {operand, element}; }
+
+  void operator()(const TakeAmax& take) const {
+    add(origins_of(take, block_element(), operands.view({0, position}).numel));
+  }
+  template <HasOrigins BlockOp>
+  void operator()(const BlockOp& op) const {
+    add(origins_of(op, block_element()));
+  }
+  void operator()(const CloseDelayedStep&) const {
+    add("amax of the group", 0, 0);
+    add("history", {1, position}, {0, operands.view({1, position}).numel, 1});
+  }
   void operator()(const Copy&) const { add("source", 0, element); }
   void operator()(const Cast&) const { add("source", 0, element); }
   void operator()(const Quantize&) const { add_scaled(); }
@@ -80,7 +105,8 @@ struct ExcerptsOf {
 
 std::vector<OperandExcerpt> excerpts_of(Operands& operands, WrittenElement written) {
   std::vector<OperandExcerpt> excerpts;
-  std::visit(ExcerptsOf{operands, written.position, written.element, excerpts}, operands.op().action);
+  std::visit(ExcerptsOf{operands, written.position, written.element, written.operand, excerpts},
+             operands.op().action);
   return excerpts;
 }
 

@@ -12,6 +12,7 @@ namespace shardcheck::shadowing {
 struct WrittenElement {
   std::size_t position;
   std::int64_t element;
+  int operand = -1;  ///< which one the op wrote; says nothing where it writes a single one
 };
 
 /// The numbers that the op computed it from; operands that were too large to keep are left out.

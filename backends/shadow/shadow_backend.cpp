@@ -86,6 +86,7 @@ class ShadowBackend final : public Shadow {
     Rank rank;
     View view;
     DType type;
+    int operand;
   };
   /// How far the comparison of one op has come.
   struct Progress {
@@ -181,7 +182,7 @@ std::vector<ShadowBackend::Written> ShadowBackend::written_by(const Plan& plan, 
     for (std::size_t i = 0; i < static_cast<std::size_t>(op.ranks); ++i) {
       const View view = plan.operand(op, operand)[i];
       if (view.numel > 0 && holds(plan, plan.ranks_of(op)[i]))
-        written.push_back({i, plan.ranks_of(op)[i], view, plan.buffer(view.buffer).dtype});
+        written.push_back({i, plan.ranks_of(op)[i], view, plan.buffer(view.buffer).dtype, operand});
     }
   }
   return written;
@@ -308,7 +309,7 @@ void ShadowBackend::note(Progress& progress, const Written& written, std::int64_
                                          .expected = sighting(codes.expected),
                                          .actual = sighting(codes.actual),
                                          .ulps = ulps_between(written.type, codes)};
-  progress.difference->operands = excerpts_of(operands_, {written.position, element});
+  progress.difference->operands = excerpts_of(operands_, {written.position, element, written.operand});
 }
 
 void ShadowBackend::resync(const Plan& plan, const Written& written) {

@@ -36,6 +36,7 @@ struct YardstickOf {
   }
   Yardstick operator()(const Communicate& communicate) const {
     if (communicate.collective == Collective::all_gather) return Yardstick::bits;
+    if (communicate.reduction == Reduction::maximum) return Yardstick::bits;  // the order says nothing
     const auto size = static_cast<std::size_t>(communicate.group);
     for (auto rest = plan.ranks_of(op); rest.size() >= size; rest = rest.subspan(size)) {
       if (!adds_alike(plan, rest.first(size), sides)) return Yardstick::bounds;

@@ -132,9 +132,10 @@ INSTANTIATE_TEST_SUITE_P(
       return name;
     });
 
-/// All but fast-accumulation, which changes no exact sum (tests/backends/faulty/faults_test.cpp).
+/// All but fast-accumulation, which changes no exact sum (tests/backends/faulty/faults_test.cpp), and those of
+/// ops on blocks and of maxima (block_faults_test.cpp).
 TEST(Faults, AllHaveACase) {
-  EXPECT_EQ(list_numeric_faults().size(), 13u + 1u);
+  EXPECT_EQ(list_numeric_faults().size(), 13u + 1u + 8u);
 }
 
 TEST(ShadowBackend, ExplainsTheElementByItsOperands) {

@@ -44,6 +44,18 @@ TEST(Yardstick, UndefinedBytesAndEventsAreNotCompared) {
   }
 }
 
+TEST(Yardstick, OpsOnBlocksAndMaximaAreExact) {
+  const Sides other = sides("unknown", "ideal");
+  for (const Action& action :
+       {Action{TakeAmax{}}, Action{ScaleFromAmax{}}, Action{QuantizeBlocks{}}, Action{DequantizeBlocks{}},
+        Action{QuantizeMatrix{}}, Action{DeriveColumnCopy{}}, Action{CloseDelayedStep{}}}) {
+    EXPECT_EQ(of(action, other), Yardstick::bits) << action.index();
+  }
+  Sides folded = other;
+  folded.candidate.fold = 3;
+  EXPECT_EQ(of(Communicate{Collective::all_reduce, Reduction::maximum, 8}, folded, 8), Yardstick::bits);
+}
+
 TEST(Yardstick, ReductionsNeedOneOrderOfAdditions) {
   const auto reduce = [](std::int32_t group, std::int32_t reference, std::int32_t candidate) {
     Sides folded = sides("ideal", "ideal");

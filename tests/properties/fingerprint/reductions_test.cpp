@@ -23,7 +23,9 @@ TEST(ObserveReductions, TheOrderOfTheFoldIsFound) {
     EXPECT_EQ(value_in(flat, corners, "overflow"), "infinity");
   }
   EXPECT_EQ(value_in(flat, "all_gather over 4 ranks", "pieces"), "ascending ranks");
-  EXPECT_FALSE(fact_in(flat, "reductions", "maximum with NaN").is_observed());
+  const char* maximum = "the largest; a NaN is dropped, of NaN alone NaN";
+  EXPECT_EQ(value_in(flat, "reductions", "maximum with NaN"), maximum);
+  EXPECT_EQ(value_in(folded, "reductions", "maximum with NaN"), maximum);
 }
 
 TEST(ObserveReductions, FaultsShow) {
@@ -36,6 +38,8 @@ TEST(ObserveReductions, FaultsShow) {
             "ascending, the last rank missing");
   EXPECT_EQ(value_in(observe_reductions(*faulty("average-after")), "all_reduce f32 over 3 ranks", "average"),
             "the sum times RN(1/R), ascending ranks");
+  EXPECT_EQ(value_in(observe_reductions(*faulty("lose-maximum")), "reductions", "maximum with NaN"),
+            "another number; a NaN counts by its rank, of NaN alone NaN; ranks differ");
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ TEST_F(FingerprintVerb, TheProfileComesOutAndAFaultShowsInTheDifference) {
   EXPECT_EQ(sound.status, 0) << sound.err;
   for (const char* part :
        {"alignment bits 25", "products a step 16", "promotion interval never", "RN(acc RN(RN(alpha sa) sb))",
-        "D = RN16(RN16(z) + C)", "maximum with NaN not observed"})
+        "D = RN16(RN16(z) + C)", "maximum with NaN the largest; a NaN is dropped"})
     EXPECT_TRUE(holds(sound.out, part)) << part;
   const auto json = nlohmann::json::parse(content_of("sound.json"));
   EXPECT_EQ(json["schema"], 1);
