@@ -19,7 +19,7 @@ from shardcheck_probe.recorder import Recorder
 from shardcheck_probe.trace import RankTrace
 
 RATE = 0.25  # of SGD: a power of two, so that the update is exact
-GRACE_SECONDS = 5  # that the others get after a rank has failed
+GRACE_SECONDS = 3  # that the others get after a rank has failed
 LAST_FRAMES = 12
 
 

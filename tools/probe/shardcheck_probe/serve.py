@@ -52,6 +52,10 @@ def warm_up():
             pass  # an older torch; who needs it says so
 
 
+def prefix_of(number, what):
+    return f"shardcheck/{os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}/{number}/{what}"
+
+
 class Launch:
     """What the launcher told this rank."""
 
@@ -92,8 +96,7 @@ class Server:
         pid = os.fork()
         if pid == 0:
             try:
-                prefix = f"shardcheck/{os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}/{number}"
-                stores = self.launch.store(prefix + "/group"), self.launch.store(prefix + "/watch")
+                stores = self.launch.store(prefix_of(number, "group")), self.launch.store(prefix_of(number, "watch"))
                 run_case(case, adapter, self.launch.rank, self.device(), stores, folder, self.options.deadline)
             finally:
                 os._exit(1)
@@ -121,6 +124,7 @@ class Server:
             left["waiting"] = last_lines(os.path.join(child.folder, f"rank-{rank}.stack"), 20)
             left["collectives"] = events_in(os.path.join(child.folder, f"rank-{rank}.journal"))
             write_json(file, left)
+            self.launch.store(prefix_of(child.number, "watch")).set("failed", str(rank))  # the others need not wait
         self.tidy(child.folder, rank)
         if rank == 0:
             version = self.adapters[child.case.adapter].require()
