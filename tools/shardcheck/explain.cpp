@@ -9,6 +9,7 @@
 #include "sim/planner/planner.h"
 #include "tools/shardcheck/backend_choice.h"
 #include "tools/shardcheck/explain/page.h"
+#include "tools/shardcheck/explain/repro.h"
 #include "tools/shardcheck/given_scenario.h"
 #include "tools/shardcheck/options.h"
 #include "tools/shardcheck/output_file.h"
@@ -65,17 +66,20 @@ std::string diagnosis_text(const Terminal& terminal, const Diagnosis& diagnosis,
 
 /// Where else the explanation goes.
 struct Drawings {
-  OutputFile page, timeline;
+  OutputFile page, timeline, test;
+
+  bool are_wanted() const { return page.is_wanted() || timeline.is_wanted() || test.is_wanted(); }
 };
 
 void draw(Session& session, const Drawings& drawings, const Scenario& scenario, const Diagnosis& diagnosis,
           const std::string& reproduce) {
-  if (!drawings.page.is_wanted() && !drawings.timeline.is_wanted()) return;
+  if (!drawings.are_wanted()) return;
   Planned planned = plan_of(scenario);
   apply_fault(planned, scenario);
   const Plan& plan = planned.plan;
   if (drawings.page.is_wanted())
     write(drawings.page, session, explain_page({scenario, diagnosis, plan, reproduce}));
+  if (drawings.test.is_wanted()) write(drawings.test, session, repro_test(scenario, diagnosis.finding));
   if (drawings.timeline.is_wanted()) {
     write(drawings.timeline, session,
           trace_events(plan, cost::timeline_of(plan, cost::Gpu{}), races_of(plan)));
@@ -99,17 +103,19 @@ ExitStatus explain_verb(Session& session, const Arguments& arguments) {
                                     "bytes"});
   options.flag(drawings.timeline.path,
                {"timeline", "FILE", "trace events of the plan, which Perfetto opens"});
+  options.flag(drawings.test.path, {"repro", "FILE.cpp", "a GoogleTest that shows the same mismatch"});
   options.note(
       "The first finding is explained, the others are named. Exit status 1 when there is one, 0 when the "
       "scenario holds.");
   if (!options.parse(arguments, session)) return ExitStatus::held;
 
   const Counterexample given = case_in(file);
-  if (given.kind != nullptr && (drawings.page.is_wanted() || drawings.timeline.is_wanted()))
-    throw bad_input(drawings.page.is_wanted() ? "--html" : "--timeline",
-                    fmt::format("{} is a {}, which has no timeline", file, given.kind->name));
+  if (given.kind != nullptr && drawings.are_wanted())
+    throw bad_input("--html, --timeline, --repro",
+                    fmt::format("{} is a {}, which is no training step", file, given.kind->name));
   require_writable(drawings.page, "--html");
   require_writable(drawings.timeline, "--timeline");
+  require_writable(drawings.test, "--repro");
   meet(session, choice);
   const auto backend = factory_of(choice, session.processes)();
   const auto properties = properties_for(given, names);

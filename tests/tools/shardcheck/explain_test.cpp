@@ -13,6 +13,15 @@ TEST_F(Explain, SaysWhyAndWhatWouldMendIt) {
     EXPECT_TRUE(holds(explain.out, part)) << part << " in\n" << explain.out;
 }
 
+TEST_F(Explain, DrawsAPageATimelineAndATest) {
+  const CommandRun explain = run({"explain", write("broken.json", broken_scenario()), "--html", "e.html",
+                                  "--timeline", "e.json", "--repro", "e.cpp"});
+  EXPECT_EQ(explain.status, 1) << explain.err;
+  EXPECT_TRUE(holds(content_of("e.html"), "Legal beta"));
+  EXPECT_FALSE(nlohmann::json::parse(content_of("e.json"))["traceEvents"].empty());
+  EXPECT_TRUE(holds(content_of("e.cpp"), "HoldsW4"));
+}
+
 TEST_F(Explain, AScenarioThatHoldsHasNothingToExplain) {
   const CommandRun explain = run({"explain", write("sound.json", sound_scenario())});
   EXPECT_EQ(explain.status, 0);
