@@ -10,10 +10,12 @@
 
 namespace shardcheck::gpu {
 
-/// a / b for 0 <= a and 0 < b; 64-bit division costs four times as much.
-inline __device__ long long quotient_of(long long a, long long b) {
-  if (((a | b) >> 31) == 0) return static_cast<std::uint32_t>(a) / static_cast<std::uint32_t>(b);
-  return a / b;
+/// a / divisor for 0 <= a.
+inline __device__ long long quotient_of(long long a, const Divider& by) {
+  if (by.multiplier != 0 && a >> 31 == 0) {
+    return __umulhi(static_cast<std::uint32_t>(a), by.multiplier) >> by.shift;
+  }
+  return by.divisor == 1 ? a : a / by.divisor;
 }
 
 struct BlockCursor {
@@ -23,9 +25,9 @@ struct BlockCursor {
 
   /// `element` counts row-major from the begin of the matrix, which is not empty.
   __device__ BlockCursor(const BlockGrid& grid, long long element) {
-    row = quotient_of(element, grid.columns);
+    row = quotient_of(element, grid.by_columns);
     column = element - row * grid.columns;
-    block_row = quotient_of(row, grid.height);
+    block_row = quotient_of(row, grid.by_height);
     enter(grid);
   }
 
@@ -39,7 +41,7 @@ struct BlockCursor {
       return;
     }
     column = 0;
-    block_row = quotient_of(++row, grid.height);
+    block_row = quotient_of(++row, grid.by_height);
     enter(grid);
   }
 
@@ -49,7 +51,7 @@ struct BlockCursor {
 
  private:
   __device__ void enter(const BlockGrid& grid) {
-    block_column = quotient_of(column, grid.width);
+    block_column = quotient_of(column, grid.by_width);
     left = min((block_column + 1) * grid.width, grid.columns) - column;
   }
 };

@@ -19,10 +19,11 @@ struct PackOf {
   static constexpr int kPacks = 4;
 };
 
-/// Calls one(first element, values) for the packs of a rank's piece, then single(element) for the rest. The
-/// packs that a thread has in flight are read before the first is used.
-template <class S, int kCount, int kPacks, class One, class Rest>
-__device__ void for_packs(const OperandTable& table, One one, Rest rest) {
+/// work.place(first element) and then work.pack(first element, values, place) for the packs of a rank's
+/// piece, work.single(element, value) for the rest. What a thread has in flight is read, places included,
+/// before the first is used.
+template <class S, int kCount, int kPacks, class Work>
+__device__ void for_packs(const OperandTable& table, const Work& work) {
   using From = Wide<typename S::Stored, kCount>;
   const long long numel = table.numel[blockIdx.y];
   const auto* const from = static_cast<const typename S::Stored*>(table.at[0][blockIdx.y]);
@@ -31,99 +32,200 @@ __device__ void for_packs(const OperandTable& table, One one, Rest rest) {
   for (long long first = static_cast<long long>(blockIdx.x) * kBlockThreads * kPacks + threadIdx.x;
        first < packs; first += stride) {
     From source[kPacks];
+    decltype(work.place(0)) place[kPacks];
 #pragma unroll
     for (int p = 0; p < kPacks; ++p) {
-      const long long at = first + p * kBlockThreads;
-      if (at < packs) source[p] = reinterpret_cast<const From*>(from)[at];
+      const long long at = min(first + p * kBlockThreads, packs - 1);
+      source[p] = reinterpret_cast<const From*>(from)[at];
+      place[p] = work.place(at * kCount);
     }
 #pragma unroll
     for (int p = 0; p < kPacks; ++p) {
       const long long at = first + p * kBlockThreads;
-      if (at < packs) one(at * kCount, source[p]);
+      if (at < packs) work.pack(at * kCount, source[p], place[p]);
     }
   }
   for (long long i = packs * kCount + static_cast<long long>(blockIdx.x) * kBlockThreads + threadIdx.x;
        i < numel; i += static_cast<long long>(gridDim.x) * kBlockThreads) {
-    rest(i, from[i]);
+    work.single(i, from[i]);
+  }
+}
+
+/// What the elements of a pack meet: one number, or it must be asked for each.
+struct PackPlace {
+  float common;
+  bool is_common;
+};
+template <int kCount, class NumberAt>
+__device__ PackPlace place_of_pack(const BlockCursor& cursor, NumberAt number_at) {
+  const bool is_common = cursor.left >= kCount;
+  return {is_common ? number_at(cursor) : 0.0f, is_common};
+}
+
+/// Neighbouring numbers in memory, 16 bytes at a time where that can be.
+template <int kCount>
+__device__ void load_line(const float* from, float (&numbers)[kCount]) {
+  if (reinterpret_cast<std::uintptr_t>(from) % 16 == 0) {
+#pragma unroll
+    for (int i = 0; i < kCount; i += 4) {
+      const float4 four = __ldg(reinterpret_cast<const float4*>(from + i));
+      numbers[i] = four.x;
+      numbers[i + 1] = four.y;
+      numbers[i + 2] = four.z;
+      numbers[i + 3] = four.w;
+    }
+    return;
+  }
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) numbers[i] = __ldg(from + i);
+}
+/// The same for E8M0 codes, four at a time.
+template <int kCount>
+__device__ void load_line(const std::uint8_t* from, float (&numbers)[kCount]) {
+  const bool is_aligned = reinterpret_cast<std::uintptr_t>(from) % 4 == 0;
+#pragma unroll
+  for (int i = 0; i < kCount; i += 4) {
+    std::uint32_t four = 0;
+    if (is_aligned) {
+      four = __ldg(reinterpret_cast<const std::uint32_t*>(from + i));
+    } else {
+      for (int j = 0; j < 4; ++j) four |= static_cast<std::uint32_t>(from[i + j]) << 8 * j;
+    }
+#pragma unroll
+    for (int j = 0; j < 4; ++j) numbers[i + j] = value_of_e8m0(four >> 8 * j & 0xFFu);
+  }
+}
+
+/// numbers[i] := what the i-th element from `element` on meets. Blocks of one column have theirs side by
+/// side: then `line` loads them from the first block's on.
+template <int kCount, class NumberAt, class Line>
+__device__ void numbers_of(const BlockGrid& grid, long long element, float (&numbers)[kCount],
+                           NumberAt number_at, Line line) {
+  BlockCursor cursor(grid, element);
+  if (grid.width == 1 && cursor.column + kCount <= grid.columns && line(cursor, numbers)) return;
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) {
+    numbers[i] = number_at(cursor);
+    if (i + 1 < kCount) cursor.advance(grid);
   }
 }
 
 // ---- Codes from numbers.
 
 template <class S, class D>
+struct QuantizeWork {
+  static constexpr int kCount = 16, kPacks = 1;
+  const BlockGrid& grid;
+  recipe::ScaleUse use;
+  long long start;
+  const float* __restrict__ factors;
+  std::uint8_t* __restrict__ codes;
+
+  __device__ float factor_at(const BlockCursor& cursor) const { return __ldg(factors + cursor.block(grid)); }
+  __device__ PackPlace place(long long first) const {
+    return place_of_pack<kCount>(BlockCursor(grid, start + first),
+                                 [&](const BlockCursor& cursor) { return factor_at(cursor); });
+  }
+  __device__ void pack(long long first, const Wide<typename S::Stored, kCount>& source,
+                       const PackPlace& place) const {
+    float values[kCount];
+    widen<S, false, kCount>(source, values);
+    if (place.is_common) {
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) values[i] = scaled(values[i], place.common, use);
+    } else {
+      float numbers[kCount];
+      numbers_of(
+          grid, start + first, numbers, [&](const BlockCursor& cursor) { return factor_at(cursor); },
+          [&](const BlockCursor& cursor, float(&line)[kCount]) {
+            load_line(factors + cursor.block(grid), line);
+            return true;
+          });
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) values[i] = scaled(values[i], numbers[i], use);
+    }
+    Wide<std::uint8_t, kCount> result;
+    narrow<D, false, kCount>(values, result, Fp8Edges{});
+    *reinterpret_cast<Wide<std::uint8_t, kCount>*>(codes + first) = result;
+  }
+  __device__ void single(long long i, typename S::Stored source) const {
+    const float value = scaled(S::widen(source), factor_at(BlockCursor(grid, start + i)), use);
+    codes[i] = static_cast<std::uint8_t>(convert_pair<D>(value, 0.0f));
+  }
+};
+
+template <class S, class D>
 __global__ void __launch_bounds__(kBlockThreads)
-    quantize_blocks(const __grid_constant__ OperandTable table, const BlockGrid grid,
+    quantize_blocks(const __grid_constant__ OperandTable table, const __grid_constant__ BlockGrid grid,
                     const recipe::ScaleUse use, const long long start) {
-  constexpr int kCount = 16;
-  using To = Wide<typename D::Stored, kCount>;
-  const auto* const factors = static_cast<const float*>(table.at[1][blockIdx.y]);
-  auto* const codes = static_cast<typename D::Stored*>(table.at[2][blockIdx.y]);
-  for_packs<S, kCount, 1>(
-      table,
-      [&](long long first, const Wide<typename S::Stored, kCount>& source) {
-        float values[kCount];
-        widen<S, false, kCount>(source, values);
-        BlockCursor cursor(grid, start + first);
-        if (cursor.left >= kCount) {
-          const float factor = factors[cursor.block(grid)];
-#pragma unroll
-          for (int i = 0; i < kCount; ++i) values[i] = scaled(values[i], factor, use);
-        } else {
-#pragma unroll
-          for (int i = 0; i < kCount; ++i) {
-            values[i] = scaled(values[i], factors[cursor.block(grid)], use);
-            if (i + 1 < kCount) cursor.advance(grid);
-          }
-        }
-        To result;
-        narrow<D, false, kCount>(values, result, Fp8Edges{});
-        *reinterpret_cast<To*>(codes + first) = result;
-      },
-      [&](long long i, typename S::Stored source) {
-        const float factor = factors[BlockCursor(grid, start + i).block(grid)];
-        codes[i] = static_cast<std::uint8_t>(convert_pair<D>(scaled(S::widen(source), factor, use), 0.0f));
-      });
+  using Work = QuantizeWork<S, D>;
+  for_packs<S, Work::kCount, Work::kPacks>(
+      table, Work{grid, use, start, static_cast<const float*>(table.at[1][blockIdx.y]),
+                  static_cast<std::uint8_t*>(table.at[2][blockIdx.y])});
 }
 
 // ---- Numbers from codes.
 
 template <class S, class D>
-__global__ void __launch_bounds__(kBlockThreads)
-    dequantize_blocks(const __grid_constant__ OperandTable table, const BlockGrid grid,
-                      const PlaneShape plane, const long long start) {
-  constexpr int kCount = PackOf<D>::kCount;
-  using To = Wide<typename D::Stored, kCount>;
-  const void* const stored = table.at[1][blockIdx.y];
-  auto* const to = static_cast<typename D::Stored*>(table.at[2][blockIdx.y]);
-  const auto scale_at = [&](const BlockCursor& cursor) {
+struct DequantizeWork {
+  static constexpr int kCount = PackOf<D>::kCount, kPacks = PackOf<D>::kPacks;
+  const BlockGrid& grid;
+  const PlaneShape& plane;
+  long long start;
+  const void* __restrict__ stored;
+  typename D::Stored* __restrict__ to;
+
+  __device__ float scale_at(const BlockCursor& cursor) const {
     return stored_scale(plane, stored, place_of(plane, cursor.block_row, cursor.block_column));
-  };
-  for_packs<S, kCount, PackOf<D>::kPacks>(
-      table,
-      [&](long long first, const Wide<std::uint8_t, kCount>& source) {
-        float values[kCount];
-        widen<S, false, kCount>(source, values);
-        BlockCursor cursor(grid, start + first);
-        if (cursor.left >= kCount) {
-          const float scale = scale_at(cursor);
+  }
+  /// Scales of neighbouring columns, unless the plane is transposed.
+  __device__ bool load_scales(const BlockCursor& cursor, float (&line)[kCount]) const {
+    if (plane.transposed) return false;
+    const long long place = place_of(plane, cursor.block_row, cursor.block_column);
+    if (plane.are_codes) {
+      load_line(static_cast<const std::uint8_t*>(stored) + place, line);
+    } else {
+      load_line(static_cast<const float*>(stored) + place, line);
+    }
+    return true;
+  }
+  __device__ PackPlace place(long long first) const {
+    return place_of_pack<kCount>(BlockCursor(grid, start + first),
+                                 [&](const BlockCursor& cursor) { return scale_at(cursor); });
+  }
+  __device__ void pack(long long first, const Wide<std::uint8_t, kCount>& source,
+                       const PackPlace& place) const {
+    float values[kCount];
+    widen<S, false, kCount>(source, values);
+    if (place.is_common) {
 #pragma unroll
-          for (int i = 0; i < kCount; ++i) values[i] = __fmul_rn(values[i], scale);
-        } else {
+      for (int i = 0; i < kCount; ++i) values[i] = __fmul_rn(values[i], place.common);
+    } else {
+      float numbers[kCount];
+      numbers_of(
+          grid, start + first, numbers, [&](const BlockCursor& cursor) { return scale_at(cursor); },
+          [&](const BlockCursor& cursor, float(&line)[kCount]) { return load_scales(cursor, line); });
 #pragma unroll
-          for (int i = 0; i < kCount; ++i) {
-            values[i] = __fmul_rn(values[i], scale_at(cursor));
-            if (i + 1 < kCount) cursor.advance(grid);
-          }
-        }
-        To result;
-        narrow<D, false, kCount>(values, result, Fp8Edges{});
-        *reinterpret_cast<To*>(to + first) = result;
-      },
-      [&](long long i, std::uint8_t source) {
-        const float value = values_of_pair<S>(source).x;
-        const float product = __fmul_rn(value, scale_at(BlockCursor(grid, start + i)));
-        to[i] = D::narrow(with_canonical_nan(product));
-      });
+      for (int i = 0; i < kCount; ++i) values[i] = __fmul_rn(values[i], numbers[i]);
+    }
+    Wide<typename D::Stored, kCount> result;
+    narrow<D, false, kCount>(values, result, Fp8Edges{});
+    *reinterpret_cast<Wide<typename D::Stored, kCount>*>(to + first) = result;
+  }
+  __device__ void single(long long i, std::uint8_t source) const {
+    const float product = __fmul_rn(values_of_pair<S>(source).x, scale_at(BlockCursor(grid, start + i)));
+    to[i] = D::narrow(with_canonical_nan(product));
+  }
+};
+
+template <class S, class D>
+__global__ void __launch_bounds__(kBlockThreads)
+    dequantize_blocks(const __grid_constant__ OperandTable table, const __grid_constant__ BlockGrid grid,
+                      const __grid_constant__ PlaneShape plane, const long long start) {
+  using Work = DequantizeWork<S, D>;
+  for_packs<S, Work::kCount, Work::kPacks>(table,
+                                           Work{grid, plane, start, table.at[1][blockIdx.y],
+                                                static_cast<typename D::Stored*>(table.at[2][blockIdx.y])});
 }
 
 // ---- Scales from amaxes.
@@ -137,7 +239,7 @@ __global__ void __launch_bounds__(kBlockThreads)
   const long long places = plane.stored_rows * plane.stored_columns;
   for (long long place = static_cast<long long>(blockIdx.x) * kBlockThreads + threadIdx.x; place < places;
        place += static_cast<long long>(gridDim.x) * kBlockThreads) {
-    const long long row = quotient_of(place, plane.stored_columns);
+    const long long row = place / plane.stored_columns;
     const long long column = place - row * plane.stored_columns;
     const long long i = plane.transposed ? column : row, j = plane.transposed ? row : column;
     if (i >= plane.grid_rows || j >= plane.grid_columns) {

@@ -1,5 +1,7 @@
 #include "backends/cuda/block_shapes.h"
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "core/assert.h"
@@ -25,6 +27,14 @@ ScaleRule rule_of(const recipe::Recipe& named, FormatId elements) {
 
 }  // namespace
 
+Divider divider_of(long long divisor) {
+  SC_ASSERT(divisor >= 0, "a divisor is no negative number");
+  if (divisor < 2 || divisor >= 1LL << 31) return {.divisor = std::max(divisor, 1LL)};
+  const int k = std::bit_width(static_cast<std::uint64_t>(divisor - 1));
+  const auto power = std::uint64_t{1} << (31 + k), wide = static_cast<std::uint64_t>(divisor);
+  return {divisor, static_cast<std::uint32_t>((power + wide - 1) / wide), k - 1};
+}
+
 CopyShape shape_of(const BlockCopy& of, FormatId elements) {
   SC_ASSERT(of.recipe >= 0 && of.recipe < std::ssize(recipe::recipes()),
             "the recipe is not in the catalogue");
@@ -40,7 +50,10 @@ CopyShape shape_of(const BlockCopy& of, FormatId elements) {
                    .height = blocks.height,
                    .width = blocks.width,
                    .grid_rows = blocks.grid.rows,
-                   .grid_columns = blocks.grid.columns},
+                   .grid_columns = blocks.grid.columns,
+                   .by_columns = divider_of(of.columns),
+                   .by_height = divider_of(blocks.height),
+                   .by_width = divider_of(blocks.width)},
           .plane = {.grid_rows = blocks.grid.rows,
                     .grid_columns = blocks.grid.columns,
                     .stored_rows = round_up(turned.rows, storage.row_multiple),

@@ -10,11 +10,21 @@
 
 namespace shardcheck::gpu {
 
+/// A divisor, ready for divisions of numbers below 2^31 by a multiplication: with 2^k >= divisor,
+/// n / divisor = floor(n * multiplier / 2^(31 + k)) where multiplier = ceil(2^(31 + k) / divisor).
+struct Divider {
+  long long divisor = 1;
+  std::uint32_t multiplier = 0;  ///< 0: divide as it stands
+  int shift = 0;                 ///< k - 1
+};
+Divider divider_of(long long divisor);
+
 /// recipe::Blocks.
 struct BlockGrid {
   long long rows, columns;            ///< of the matrix
   long long height, width;            ///< of a whole block
   long long grid_rows, grid_columns;  ///< blocks
+  Divider by_columns, by_height, by_width;
 };
 
 /// A plane of stored scales: recipe::ScalePlane.

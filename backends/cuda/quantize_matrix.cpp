@@ -13,7 +13,6 @@ namespace {
 
 using recipe::Direction;
 
-constexpr std::int64_t kTile = 128;
 // Operands of the op.
 constexpr int kSource = 0, kRowCodes = 1, kRowScales = 2, kColumnCodes = 3, kColumnScales = 4;
 
@@ -113,12 +112,14 @@ TileJob job_of(const QuantizeMatrix& quantize, const OperandTable& table, const 
   job.table.aligned = table.aligned && rows % 16 == 0 && columns % 16 == 0;
   job.rows = rows;
   job.columns = columns;
-  job.tile_rows = div_ceil(rows, kTile);
-  job.tile_columns = div_ceil(columns, kTile);
+  const TileScheme scheme = scheme_of(named);
+  job.tile_rows = div_ceil(rows, tile_rows_of(scheme));
+  job.tile_columns = div_ceil(columns, tile_columns_of(scheme));
   job.row_plane = row.plane;
   job.column_plane = column.plane;
   job.rule = table.at[kRowCodes][0] != nullptr ? row.rule : column.rule;
   job.turns = named.second_copy != recipe::SecondCopy::requantised_in_place;
+  SC_ASSERT(!job.turns || tile_rows_of(scheme) == 128, "only tiles of 128 rows are stored transposed");
   return job;
 }
 
@@ -167,8 +168,7 @@ void enqueue_derive_column_copy(const DeriveColumnCopy& derive, const OperandTab
   SC_ASSERT(recipe::is_derivable(recipe_of(derive.of).second_copy), "the recipe quantises its column copy");
   const PlanePair planes{copy_shape(derive.of, Direction::row, DType::e4m3).plane,
                          copy_shape(derive.of, Direction::column, DType::e4m3).plane};
-  launch_transpose_bytes(table, derive.of.rows, derive.of.columns, stream);
-  launch_lay_out_scales(table, planes, stream);
+  launch_derive_column_copy(table, derive.of.rows, derive.of.columns, planes, stream);
 }
 
 }  // namespace shardcheck::gpu

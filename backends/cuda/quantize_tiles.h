@@ -1,4 +1,4 @@
-// One pass over a matrix that makes both of its quantised copies, tile by tile of 128 x 128, on all ranks of
+// One pass over a matrix that makes both of its quantised copies, tile by tile, on all ranks of
 // a GPU in one launch. Next: quantize_tiles.cuh, the kernel; quantize_matrix.h, which chooses the scheme.
 #pragma once
 
@@ -16,6 +16,14 @@ enum class TileScheme : std::uint8_t {
   square128,  ///< all
   given,      ///< blocks are larger than a tile: their factors are there already
 };
+
+/// Rows and columns of a tile. Blocks of 32 by 32 x 512: then 16 scales of a row are neighbours.
+constexpr int tile_rows_of(TileScheme scheme) {
+  return scheme == TileScheme::lines32 || scheme == TileScheme::square32 ? 32 : 128;
+}
+constexpr int tile_columns_of(TileScheme scheme) {
+  return 128 * 128 / tile_rows_of(scheme);
+}
 
 struct TileJob {
   /// Operands of QuantizeMatrix: source; codes and scales of the row copy; of the column copy. A null address

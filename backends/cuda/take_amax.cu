@@ -1,5 +1,6 @@
-// Amaxes of blocks over any piece of a matrix, three ways: one block for all, blocks that neighbours share,
-// and blocks of one column, which a thread walks down. Magnitudes without NaN are ordered as their bits.
+// Amaxes of blocks over any piece of a matrix: one block for all; blocks that neighbouring lanes share;
+// blocks of one column, which a thread walks down; and whatever is left, such as pieces that begin inside a
+// block. Magnitudes without NaN are ordered as their bits.
 #include <algorithm>
 
 #include "backends/cuda/block_cursor.cuh"
@@ -22,20 +23,30 @@ inline __device__ int seen(float value, recipe::AmaxNan nan) {
   return nan == recipe::AmaxNan::propagate ? static_cast<int>(kNanBits) : kNothing;
 }
 
-/// *amax := the larger of it and of `bits`. A NaN that stands there gives way where NaN are dropped.
-inline __device__ void raise(float* amax, int bits, recipe::AmaxNan nan) {
+inline __device__ bool is_nan_code(int code) {
+  return (static_cast<std::uint32_t>(code) & 0x7FFFFFFFu) > kInfinityBits;
+}
+
+/// *amax, which held `before` a while ago, := the larger of it and of `bits`. It only rises, so that what is
+/// no larger need not be told; and nobody waits for the answer, but where NaN are dropped and one stands
+/// there, which gives way.
+inline __device__ void raise(float* amax, int before, int bits, recipe::AmaxNan nan) {
   if (bits == kNothing) return;
   auto* const place = reinterpret_cast<int*>(amax);
-  int old = atomicMax(place, bits);
-  if (nan == recipe::AmaxNan::propagate) return;
-  const auto is_nan = [](int code) {
-    return (static_cast<std::uint32_t>(code) & 0x7FFFFFFFu) > kInfinityBits;
-  };
-  while (is_nan(old)) {
-    const int before = atomicCAS(place, old, bits);
-    if (before == old) return;
-    old = is_nan(before) ? before : atomicMax(place, bits);
+  if (nan == recipe::AmaxNan::drop) {
+    while (is_nan_code(before)) {
+      const int found = atomicCAS(place, before, bits);
+      if (found == before) return;
+      before = found;
+    }
   }
+  if (bits > before) atomicMax(place, bits);
+}
+inline __device__ int standing(const float* amax) {
+  return __ldcg(reinterpret_cast<const int*>(amax));
+}
+inline __device__ void raise(float* amax, int bits, recipe::AmaxNan nan) {
+  raise(amax, standing(amax), bits, nan);
 }
 
 template <class S, int kCount>
@@ -46,10 +57,21 @@ __device__ int seen_in(const Wide<typename S::Stored, kCount>& pack, recipe::Ama
   return most;
 }
 
-/// Any blocks: lanes whose packs lie in one block agree before one of them raises it.
+/// A pack that a block's end cuts, element by element.
+template <class S, int kCount>
+__device__ void raise_each(float* amaxes, BlockCursor cursor, const BlockGrid& grid,
+                           const Wide<typename S::Stored, kCount>& pack, recipe::AmaxNan nan) {
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) {
+    raise(amaxes + cursor.block(grid), seen(S::widen(pack.value[i]), nan), nan);
+    if (i + 1 < kCount) cursor.advance(grid);
+  }
+}
+
+/// Any blocks, element by element or pack by pack.
 template <class S>
 __global__ void __launch_bounds__(kAmaxThreads)
-    amax_of_blocks(const __grid_constant__ OperandTable table, const BlockGrid grid,
+    amax_of_blocks(const __grid_constant__ OperandTable table, const __grid_constant__ BlockGrid grid,
                    const recipe::AmaxNan nan, const long long start) {
   constexpr int kCount = 16 / static_cast<int>(sizeof(typename S::Stored));
   using Pack = Wide<typename S::Stored, kCount>;
@@ -59,32 +81,47 @@ __global__ void __launch_bounds__(kAmaxThreads)
   const long long packs = table.aligned ? numel / kCount : 0;
   const long long thread = static_cast<long long>(blockIdx.x) * kAmaxThreads + threadIdx.x;
   const long long threads = static_cast<long long>(gridDim.x) * kAmaxThreads;
-  for (long long base = thread - threadIdx.x % 32; base < packs; base += threads) {
-    const long long p = base + threadIdx.x % 32;
-    long long block = -1 - static_cast<long long>(threadIdx.x % 32);  // a block of its own for nothing
-    int most = kNothing;
-    if (p < packs) {
-      const Pack pack = reinterpret_cast<const Pack*>(from)[p];
-      BlockCursor cursor(grid, start + p * kCount);
-      if (cursor.left >= kCount) {
-        block = cursor.block(grid);
-        most = seen_in<S, kCount>(pack, nan);
-      } else {
-#pragma unroll
-        for (int i = 0; i < kCount; ++i) {
-          raise(amaxes + cursor.block(grid), seen(S::widen(pack.value[i]), nan), nan);
-          if (i + 1 < kCount) cursor.advance(grid);
-        }
-      }
-    }
-    const unsigned together = __match_any_sync(~0u, block);
-    most = __reduce_max_sync(together, most);
-    if (block >= 0 && static_cast<int>(threadIdx.x % 32) == __ffs(static_cast<int>(together)) - 1) {
-      raise(amaxes + block, most, nan);
+  for (long long p = thread; p < packs; p += threads) {
+    const Pack pack = reinterpret_cast<const Pack*>(from)[p];
+    const BlockCursor cursor(grid, start + p * kCount);
+    if (cursor.left >= kCount) {
+      raise(amaxes + cursor.block(grid), seen_in<S, kCount>(pack, nan), nan);
+    } else {
+      raise_each<S, kCount>(amaxes, cursor, grid, pack, nan);
     }
   }
   for (long long i = packs * kCount + thread; i < numel; i += threads) {
     raise(amaxes + BlockCursor(grid, start + i).block(grid), seen(S::widen(from[i]), nan), nan);
+  }
+}
+
+/// A piece that begins and ends with a block, in rows that are whole blocks: kLanes neighbouring lanes have a
+/// block, or a part of it, together. Packs of several turns are read before the first is used.
+template <class S, int kLanes>
+__global__ void __launch_bounds__(kAmaxThreads)
+    amax_of_lanes(const __grid_constant__ OperandTable table, const __grid_constant__ BlockGrid grid,
+                  const recipe::AmaxNan nan, const long long start) {
+  constexpr int kCount = 16 / static_cast<int>(sizeof(typename S::Stored)), kPacks = 4;
+  using Pack = Wide<typename S::Stored, kCount>;
+  const long long packs = table.numel[blockIdx.y] / kCount;
+  const auto* const from = static_cast<const Pack*>(table.at[0][blockIdx.y]);
+  auto* const amaxes = static_cast<float*>(table.at[1][blockIdx.y]);
+  const long long first = static_cast<long long>(blockIdx.x) * kAmaxThreads * kPacks + threadIdx.x;
+  Pack pack[kPacks];
+#pragma unroll
+  for (int n = 0; n < kPacks; ++n) {
+    const long long p = first + n * kAmaxThreads;
+    if (p < packs) pack[n] = from[p];
+  }
+#pragma unroll
+  for (int n = 0; n < kPacks; ++n) {
+    const long long p = first + n * kAmaxThreads;
+    int most = p < packs ? seen_in<S, kCount>(pack[n], nan) : kNothing;
+#pragma unroll
+    for (int lanes = kLanes / 2; lanes > 0; lanes /= 2) most = max(most, __shfl_xor_sync(~0u, most, lanes));
+    if (p < packs && threadIdx.x % kLanes == 0) {
+      raise(amaxes + BlockCursor(grid, start + p * kCount).block(grid), most, nan);
+    }
   }
 }
 
@@ -122,26 +159,42 @@ __global__ void __launch_bounds__(kAmaxThreads)
   raise(static_cast<float*>(table.at[1][blockIdx.y]), most, nan);
 }
 
-/// Blocks of one column: a thread walks down. grid.z: which kRowsOfAThread rows of a block.
-template <class S>
+/// Blocks of one column: a thread walks down kColumns of them side by side, which lie as a pack. grid.z:
+/// which kRowsOfAThread rows of a block.
+template <class S, int kColumns>
 __global__ void __launch_bounds__(kAmaxThreads)
-    amax_of_columns(const __grid_constant__ OperandTable table, const BlockGrid grid,
+    amax_of_columns(const __grid_constant__ OperandTable table, const __grid_constant__ BlockGrid grid,
                     const recipe::AmaxNan nan, const long long start, const int pieces) {
+  using Pack = Wide<typename S::Stored, kColumns>;
   const long long numel = table.numel[blockIdx.y];
   const auto* const from = static_cast<const typename S::Stored*>(table.at[0][blockIdx.y]);
-  const long long column = static_cast<long long>(blockIdx.x) * kAmaxThreads + threadIdx.x;
+  auto* const amaxes = static_cast<float*>(table.at[1][blockIdx.y]);
+  const long long column = (static_cast<long long>(blockIdx.x) * kAmaxThreads + threadIdx.x) * kColumns;
   if (column >= grid.columns) return;
   for (long long z = blockIdx.z; z < grid.grid_rows * pieces; z += gridDim.z) {
     const long long block_row = z / pieces;
     const long long first = block_row * grid.height + z % pieces * kRowsOfAThread;
     const long long end = min(min(first + kRowsOfAThread, (block_row + 1) * grid.height), grid.rows);
-    int most = kNothing;
+    int most[kColumns];
+#pragma unroll
+    for (int c = 0; c < kColumns; ++c) most[c] = kNothing;
 #pragma unroll 8
     for (long long row = first; row < end; ++row) {
       const long long i = row * grid.columns + column - start;
-      if (i >= 0 && i < numel) most = max(most, seen(S::widen(from[i]), nan));
+      if (i >= 0 && i + kColumns <= numel) {
+        const Pack pack = *reinterpret_cast<const Pack*>(from + i);
+#pragma unroll
+        for (int c = 0; c < kColumns; ++c) most[c] = max(most[c], seen(S::widen(pack.value[c]), nan));
+      } else {
+#pragma unroll
+        for (int c = 0; c < kColumns; ++c) {
+          if (i + c >= 0 && i + c < numel) most[c] = max(most[c], seen(S::widen(from[i + c]), nan));
+        }
+      }
     }
-    raise(static_cast<float*>(table.at[1][blockIdx.y]) + block_row * grid.grid_columns + column, most, nan);
+    float* const of_row = amaxes + block_row * grid.grid_columns + column;
+#pragma unroll
+    for (int c = 0; c < kColumns; ++c) raise(of_row + c, most[c], nan);
   }
 }
 
@@ -171,12 +224,33 @@ void launch_take_amax(const OperandTable& table, DType source, const CopyShape& 
     } else if (grid.width == 1) {
       const auto pieces = static_cast<int>((grid.height + kRowsOfAThread - 1) / kRowsOfAThread);
       const auto turns = static_cast<unsigned>(std::min(grid.grid_rows * pieces, 65535LL));
-      amax_of_columns<S>
-          <<<dim3(blocks_for(grid.columns, 1LL << 30), ranks, turns), kAmaxThreads, 0, stream>>>(
-              table, grid, nan, start, pieces);
+      const auto launch = [&](auto kernel, long long columns) {
+        const dim3 blocks(blocks_for((grid.columns + columns - 1) / columns, 1LL << 30), ranks, turns);
+        kernel<<<blocks, kAmaxThreads, 0, stream>>>(table, grid, nan, start, pieces);
+      };
+      constexpr int kColumns = 4;
+      const bool is_packed = table.aligned && grid.columns % kColumns == 0 && start % kColumns == 0;
+      is_packed ? launch(amax_of_columns<S, kColumns>, kColumns) : launch(amax_of_columns<S, 1>, 1);
     } else {
-      amax_of_blocks<S>
-          <<<dim3(blocks_for(packs, 1LL << 20), ranks), kAmaxThreads, 0, stream>>>(table, grid, nan, start);
+      const bool is_whole = table.aligned && grid.width % kCount == 0 && grid.columns % grid.width == 0 &&
+                            start % grid.width == 0 &&
+                            std::all_of(table.numel, table.numel + table.ranks,
+                                        [&](long long n) { return n % grid.width == 0; });
+      const auto by_lanes = [&](auto kernel) {
+        const dim3 blocks(blocks_for((packs + 3) / 4, 1LL << 30), ranks);
+        kernel<<<blocks, kAmaxThreads, 0, stream>>>(table, grid, nan, start);
+      };
+      const long long lanes = grid.width / kCount;
+      if (is_whole && lanes % 32 == 0) {
+        by_lanes(amax_of_lanes<S, 32>);
+      } else if (is_whole && lanes % 16 == 0) {
+        by_lanes(amax_of_lanes<S, 16>);
+      } else if (is_whole && lanes % 4 == 0) {
+        by_lanes(amax_of_lanes<S, 4>);
+      } else {
+        amax_of_blocks<S>
+            <<<dim3(blocks_for(packs, 1LL << 20), ranks), kAmaxThreads, 0, stream>>>(table, grid, nan, start);
+      }
     }
   });
   check(cudaGetLastError(), "launch of amaxes");

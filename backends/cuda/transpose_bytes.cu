@@ -1,15 +1,14 @@
-// A tile of 128 x 128 bytes is 8 warps of 16 rows; a thread turns 8 x 8 bytes in registers, and units of 8
-// meet in shared memory as quantize_tiles.cuh has it.
+// A thread turns squares of 8 x 8 bytes in registers; they meet in shared memory in units of 8 bytes of a
+// column: unit u of column k lies at u ^ (k / 16 * 2), so that neither side meets a bank twice.
 #include <algorithm>
 
-#include "backends/cuda/block_cursor.cuh"
 #include "backends/cuda/block_scale.cuh"
 #include "backends/cuda/check.h"
 #include "backends/cuda/transpose_bytes.h"
 
 namespace shardcheck::gpu {
 
-constexpr int kEdgeBytes = 128, kTransposeThreads = 256;
+constexpr int kTileRows = 256, kTileColumns = 128, kTransposeThreads = 256;
 
 /// Four rows of four bytes become four columns.
 inline __device__ void turn_four(std::uint32_t (&x)[4]) {
@@ -57,55 +56,11 @@ inline __device__ void store_sixteen(std::uint8_t* line, long long at, long long
   }
 }
 
-__global__ void __launch_bounds__(kTransposeThreads, 5)
-    transpose_bytes(const __grid_constant__ OperandTable table, const long long rows, const long long columns,
-                    const int tile_rows, const int tile_columns) {
-  __shared__ uint2 turned[kEdgeBytes][kEdgeBytes / 8];
-  const auto* const from = static_cast<const std::uint8_t*>(table.at[0][blockIdx.y]);
-  auto* const to = static_cast<std::uint8_t*>(table.at[2][blockIdx.y]);
-  constexpr int kStrip = 4;  // as in quantize_tiles.cuh
-  const int tile = static_cast<int>(blockIdx.x), strip = tile / (kStrip * tile_columns);
-  const int inside = tile % (kStrip * tile_columns), height = min(kStrip, tile_rows - strip * kStrip);
-  const long long row0 = static_cast<long long>(strip * kStrip + inside % height) * kEdgeBytes;
-  const long long column0 = static_cast<long long>(inside / height) * kEdgeBytes;
-  const bool whole = table.aligned && row0 + kEdgeBytes <= rows && column0 + kEdgeBytes <= columns;
-  const int thread = static_cast<int>(threadIdx.x), line = thread % 16, eighth = thread / 16;
-
-  uint2 bytes[8];
-  const long long row = row0 + 8 * eighth, column = column0 + 8 * line;
-#pragma unroll
-  for (int p = 0; p < 8; ++p) {
-    const std::uint8_t* const at = from + (row + p) * columns;
-    if (whole) {
-      bytes[p] = *reinterpret_cast<const uint2*>(at + column);
-    } else {
-      bytes[p] = row + p < rows ? load_eight(at, column, columns) : uint2{0, 0};
-    }
-  }
-  turn_eight(bytes);
-#pragma unroll
-  for (int j = 0; j < 8; ++j) turned[8 * line + j][eighth ^ line] = bytes[j];
-  __syncthreads();
-#pragma unroll
-  for (int turn = 0; turn < 4; ++turn) {
-    const int unit = turn * kTransposeThreads + thread, k = unit / 8, two = unit % 8 * 2, at = k / 8;
-    if (column0 + k >= columns) return;
-    const uint2 a = turned[k][two ^ at], b = turned[k][(two + 1) ^ at];
-    std::uint8_t* const out = to + (column0 + k) * rows;
-    const uint4 sixteen{a.x, a.y, b.x, b.y};
-    if (whole) {
-      *reinterpret_cast<uint4*>(out + row0 + 8 * two) = sixteen;
-    } else {
-      store_sixteen(out, row0 + 8 * two, rows, sixteen);
-    }
-  }
-}
-
 /// Block (i, j) of the grid that place `place` of a plane holds; outside the grid it is padding.
 struct PlaneBlock {
   long long i, j;
   __device__ PlaneBlock(const PlaneShape& plane, long long place) {
-    const long long row = quotient_of(place, plane.stored_columns);
+    const long long row = place / plane.stored_columns;
     const long long column = place - row * plane.stored_columns;
     i = plane.transposed ? column : row;
     j = plane.transposed ? row : column;
@@ -115,13 +70,14 @@ struct PlaneBlock {
   }
 };
 
-__global__ void __launch_bounds__(kTransposeThreads)
-    lay_out_scales(const __grid_constant__ OperandTable table, const PlanePair planes) {
+/// The scales of one plane in the places of another, by `turns` thread blocks of which this is number `turn`.
+inline __device__ void lay_out_scales(const OperandTable& table, const PlanePair& planes, unsigned turn,
+                                      unsigned turns) {
   const void* const from = table.at[1][blockIdx.y];
   void* const to = table.at[3][blockIdx.y];
   const long long places = planes.to.stored_rows * planes.to.stored_columns;
-  for (long long place = static_cast<long long>(blockIdx.x) * kTransposeThreads + threadIdx.x; place < places;
-       place += static_cast<long long>(gridDim.x) * kTransposeThreads) {
+  for (long long place = static_cast<long long>(turn) * kTransposeThreads + threadIdx.x; place < places;
+       place += static_cast<long long>(turns) * kTransposeThreads) {
     const PlaneBlock block(planes.to, place);
     std::uint32_t bits = 0;
     if (block.is_in(planes.to)) {
@@ -130,6 +86,61 @@ __global__ void __launch_bounds__(kTransposeThreads)
                                    : static_cast<const std::uint32_t*>(from)[at];
     }
     store_scale(planes.to, to, place, bits);
+  }
+}
+
+/// A tile is 256 rows of 128 bytes; a thread turns two neighbouring squares of 8 x 8 bytes. Thread blocks
+/// past the tiles see to the scales.
+__global__ void __launch_bounds__(kTransposeThreads, 4)
+    derive_column_copy(const __grid_constant__ OperandTable table, const long long rows,
+                       const long long columns, const int tile_rows, const int tile_columns,
+                       const __grid_constant__ PlanePair planes) {
+  const auto tiles = static_cast<unsigned>(tile_rows * tile_columns);
+  if (blockIdx.x >= tiles) return lay_out_scales(table, planes, blockIdx.x - tiles, gridDim.x - tiles);
+  __shared__ alignas(16) uint2 turned[kTileColumns][kTileRows / 8];
+  const auto* const from = static_cast<const std::uint8_t*>(table.at[0][blockIdx.y]);
+  auto* const to = static_cast<std::uint8_t*>(table.at[2][blockIdx.y]);
+  constexpr int kStrip = 2;  // as in tile_place.cuh, where more was better
+  const int tile = static_cast<int>(blockIdx.x), strip = tile / (kStrip * tile_columns);
+  const int inside = tile % (kStrip * tile_columns), height = min(kStrip, tile_rows - strip * kStrip);
+  const long long row0 = static_cast<long long>(strip * kStrip + inside % height) * kTileRows;
+  const long long column0 = static_cast<long long>(inside / height) * kTileColumns;
+  const int thread = static_cast<int>(threadIdx.x), group = thread % 8, eighth = thread / 8;
+
+  uint2 bytes[2][8];
+  const long long row = row0 + 8 * eighth, column = column0 + 16 * group;
+  const bool whole = table.aligned && row + 8 <= rows && column + 16 <= columns;
+#pragma unroll
+  for (int p = 0; p < 8; ++p) {
+    const std::uint8_t* const at = from + (row + p) * columns;
+    if (whole) {
+      const uint4 sixteen = *reinterpret_cast<const uint4*>(at + column);
+      bytes[0][p] = {sixteen.x, sixteen.y};
+      bytes[1][p] = {sixteen.z, sixteen.w};
+    } else {
+      bytes[0][p] = row + p < rows ? load_eight(at, column, columns) : uint2{0, 0};
+      bytes[1][p] = row + p < rows ? load_eight(at, column + 8, columns) : uint2{0, 0};
+    }
+  }
+#pragma unroll
+  for (int square = 0; square < 2; ++square) {
+    turn_eight(bytes[square]);
+#pragma unroll
+    for (int j = 0; j < 8; ++j) turned[16 * group + 8 * square + j][eighth ^ 2 * group] = bytes[square][j];
+  }
+  __syncthreads();
+#pragma unroll
+  for (int turn = 0; turn < 8; ++turn) {
+    const int unit = turn * kTransposeThreads + thread, k = unit / 16, pair = unit % 16;
+    if (column0 + k >= columns) return;
+    const uint4 sixteen = reinterpret_cast<const uint4*>(turned[k])[pair ^ k / 16];
+    std::uint8_t* const out = to + (column0 + k) * rows;
+    const long long at = row0 + 16 * pair;
+    if (table.aligned && at + 16 <= rows) {
+      *reinterpret_cast<uint4*>(out + at) = sixteen;
+    } else {
+      store_sixteen(out, at, rows, sixteen);
+    }
   }
 }
 
@@ -151,28 +162,22 @@ dim3 grid_over(const PlaneShape& plane, const OperandTable& table) {
   return {static_cast<unsigned>(std::clamp(blocks, 1LL, 1LL << 16)), static_cast<unsigned>(table.ranks)};
 }
 
-int tiles_over(long long extent) {
-  return static_cast<int>((extent + kEdgeBytes - 1) / kEdgeBytes);
+int tiles_over(long long extent, int edge) {
+  return static_cast<int>((extent + edge - 1) / edge);
 }
 
 }  // namespace
 
-void launch_transpose_bytes(const OperandTable& table, long long rows, long long columns,
-                            cudaStream_t stream) {
-  if (rows == 0 || columns == 0) return;
+void launch_derive_column_copy(const OperandTable& table, long long rows, long long columns,
+                               const PlanePair& planes, cudaStream_t stream) {
   OperandTable whole = table;
   whole.aligned = table.aligned && rows % 16 == 0 && columns % 16 == 0;
-  const int tile_rows = tiles_over(rows), tile_columns = tiles_over(columns);
-  const dim3 grid(static_cast<unsigned>(tile_rows) * static_cast<unsigned>(tile_columns),
-                  static_cast<unsigned>(table.ranks));
-  transpose_bytes<<<grid, kTransposeThreads, 0, stream>>>(whole, rows, columns, tile_rows, tile_columns);
-  check(cudaGetLastError(), "launch of a transposition");
-}
-
-void launch_lay_out_scales(const OperandTable& table, const PlanePair& planes, cudaStream_t stream) {
-  if (planes.to.bytes() == 0) return;
-  lay_out_scales<<<grid_over(planes.to, table), kTransposeThreads, 0, stream>>>(table, planes);
-  check(cudaGetLastError(), "launch of a new layout of scales");
+  const int tile_rows = tiles_over(rows, kTileRows), tile_columns = tiles_over(columns, kTileColumns);
+  dim3 grid = grid_over(planes.to, table);
+  grid.x += static_cast<unsigned>(tile_rows) * static_cast<unsigned>(tile_columns);
+  derive_column_copy<<<grid, kTransposeThreads, 0, stream>>>(whole, rows, columns, tile_rows, tile_columns,
+                                                             planes);
+  check(cudaGetLastError(), "launch of a derived column copy");
 }
 
 void launch_zero_padding(const OperandTable& table, int operand, const PlaneShape& plane,

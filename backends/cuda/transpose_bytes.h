@@ -8,16 +8,14 @@
 
 namespace shardcheck::gpu {
 
-/// Operand 2 (columns x rows bytes) := operand 0 (rows x columns bytes) transposed. `numel` of the table is
-/// not looked at.
-void launch_transpose_bytes(const OperandTable& table, long long rows, long long columns,
-                            cudaStream_t stream);
-
-/// The scales of one plane (operand 1) in the places of another (operand 3), with zeros for padding.
+/// Two planes of one grid.
 struct PlanePair {
-  PlaneShape from, to;  ///< of one grid
+  PlaneShape from, to;
 };
-void launch_lay_out_scales(const OperandTable& table, const PlanePair& planes, cudaStream_t stream);
+/// Operand 2 (columns x rows bytes) := operand 0 (rows x columns bytes) transposed; the scales of operand 1,
+/// a plane `from`, in the places of operand 3, a plane `to`, with zeros for padding.
+void launch_derive_column_copy(const OperandTable& table, long long rows, long long columns,
+                               const PlanePair& planes, cudaStream_t stream);
 
 /// Zeros in the padding of the plane that operand `operand` is.
 void launch_zero_padding(const OperandTable& table, int operand, const PlaneShape& plane,

@@ -268,5 +268,83 @@ TEST_F(BlockOpsOnGpu, DelayedScaling) {
   }
 }
 
+/// A product of two matrices, each quantised by its recipe; the planes of scales are its operands as they
+/// are.
+struct Product {
+  const char *a, *b;
+  ScaleKind scales_a, scales_b;
+  DType b_codes = DType::e4m3;
+};
+constexpr Product kProducts[] = {
+    {"te-block-1x128", "te-block-128x128", ScaleKind::vector128, ScaleKind::block128x128},
+    {"te-block-128x128", "te-block-1x128", ScaleKind::block128x128, ScaleKind::vector128},
+    {"te-block-1x128-fp32", "te-block-1x128", ScaleKind::vector128, ScaleKind::vector128},
+    {"te-block-1x128", "te-block-1x128", ScaleKind::vector128, ScaleKind::vector128, DType::e5m2},
+    {"te-current", "te-current-pow2", ScaleKind::tensor, ScaleKind::tensor},
+};
+
+void compare_product(Twins& twins, RandomNumbers& random, const Product& product, const Matmul& sizes) {
+  Matmul op = sizes;
+  op.scales_a = product.scales_a;
+  op.scales_b = product.scales_b;
+  Plan plan;
+  plan.ranks = 2;
+  PlanBuilder build(plan);
+  View codes[2], scales[2];
+  for (const int side : {0, 1}) {
+    const recipe::Extent extent{side == 0 ? op.m : op.n, op.k};
+    Chain chain(static_cast<std::int8_t>(recipe::find_recipe(side == 0 ? product.a : product.b) -
+                                         recipe::recipes().data()),
+                extent, 2);
+    const View laid_out = chain.plane("scales", Direction::row);
+    const auto view = [&](const char* name, DType type, std::int64_t numel) {
+      return build.whole(build.buffer(name, BufferRole::inputs, type, numel));
+    };
+    const View source = view("source", DType::bf16, extent.numel()), none{source.buffer, 0, 0};
+    codes[side] = view("codes", side == 0 ? DType::e4m3 : product.b_codes, extent.numel());
+    scales[side] = view("scales", DType::f32, laid_out.numel);
+    build.op(QuantizeMatrix{chain.of}, {}, Stream::compute, all_ranks(plan));
+    build.on(source).on(codes[side]).on(scales[side]).on(none).on(none);
+  }
+  const View d = build.whole(build.buffer("D", BufferRole::inputs, DType::f32, op.m * op.n));
+  build.op(op, {}, Stream::compute, all_ranks(plan));
+  build.on(codes[0]).on(codes[1]).on(scales[0]).on(scales[1]).on(d);
+  for (std::size_t id = 0; id < plan.buffers.size(); ++id) {
+    const Buffer& buffer = plan.buffers[id];
+    for (Rank rank : all_ranks(plan)) {
+      std::vector<std::byte> bytes(static_cast<std::size_t>(buffer.numel * bytes_of(buffer.dtype)));
+      if (buffer.dtype == DType::bf16) bytes = random.bytes(buffer.dtype, buffer.numel, 4, Corners::none);
+      twins.write(plan, rank, {BufferId{static_cast<std::int32_t>(id)}, 0, buffer.numel}, bytes);
+    }
+  }
+  twins.expect_equal_after(plan, NanCodes::any);
+}
+
+TEST_F(BlockOpsOnGpu, PlanesFeedTheLibrary) {
+  CudaOptions options = one_gpu();
+  options.emulate_below = 0;
+  Twins twins(options, kHopper);
+  RandomNumbers random(76);
+  for (const Product& product : kProducts) {
+    compare_product(twins, random, product, {.m = 256, .n = 128, .k = 512});
+    ASSERT_FALSE(HasFailure()) << product.a << " x " << product.b;
+    const std::vector<std::string> lines = gemm_algorithms(twins.cuda());
+    ASSERT_FALSE(lines.empty());
+    const std::string& line = lines.back();
+    EXPECT_EQ(line.find("emulated"), std::string::npos) << line;
+  }
+}
+
+TEST_F(BlockOpsOnGpu, PlanesOfOddSizesFeedOurKernel) {
+  Twins twins(one_gpu(), kHopper);
+  RandomNumbers random(77);
+  for (const Product& product : kProducts) {
+    for (const Matmul& sizes : {Matmul{.m = 17, .n = 5, .k = 130}, Matmul{.m = 130, .n = 3, .k = 1}}) {
+      compare_product(twins, random, product, sizes);
+      ASSERT_FALSE(HasFailure()) << product.a << " x " << product.b;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace shardcheck

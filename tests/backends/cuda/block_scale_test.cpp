@@ -87,5 +87,24 @@ TEST(BlockScale, TheCursorKnowsTheBlockOfEveryElement) {
   }
 }
 
+TEST(BlockScale, ADividerDivides) {
+  RandomNumbers random(6);
+  std::vector<long long> divisors = {
+      1, 2, 3, 5, 7, 127, 128, 129, 65535, 65536, 65537, (1LL << 31) - 1, 1LL << 31};
+  for (int i = 0; i < 2000; ++i) {
+    divisors.push_back(static_cast<long long>(1 + random.below(1ULL << (1 + random.below(34)))));
+  }
+  for (const long long divisor : divisors) {
+    const gpu::Divider by = gpu::divider_of(divisor);
+    for (int i = 0; i < 200; ++i) {
+      const auto any = static_cast<long long>(random.below(1ULL << (1 + random.below(40))));
+      const long long multiple = any / divisor * divisor;
+      for (const long long number : {any, multiple, multiple + divisor - 1, (1LL << 31) - 1, 1LL << 31}) {
+        ASSERT_EQ(gpu::quotient_of(number, by), number / divisor) << number << " / " << divisor;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace shardcheck

@@ -168,5 +168,39 @@ TEST_F(Collectives, OnAllGpusIntegersAreTheReference) {
   }
 }
 
+/// Magnitudes and NaN; the order of a maximum says nothing, so neither does the number of GPUs.
+void compare_maxima(const CudaOptions& options, int largest_group) {
+  Twins twins(options, kHopper);
+  RandomNumbers random(8);
+  for (Collective collective : {Collective::all_reduce, Collective::reduce_scatter}) {
+    for (Place place : {Place::apart, Place::in_place, Place::overlapping}) {
+      for (int size : {1, 2, 3, 4, 8, largest_group}) {
+        const auto part = static_cast<std::int64_t>(1 + random.below(random.below(4) == 0 ? 5000 : 70));
+        const Plan plan = plan_of(
+            {collective, Reduction::maximum, DType::f32, size > 8 ? 1 : 2, size, part, place, size % 2 == 0},
+            random);
+        for (std::size_t id = 0; id < plan.buffers.size(); ++id) {
+          const std::int64_t numel = plan.buffers[id].numel;
+          for (Rank rank : all_ranks(plan)) {
+            std::vector<std::byte> bytes = random.bytes(DType::f32, numel, 3, Corners::all);
+            for (std::size_t at = 3; at < bytes.size(); at += 4) bytes[at] &= std::byte{0x7F};
+            twins.write(plan, rank, {BufferId{static_cast<std::int32_t>(id)}, 0, numel}, bytes);
+          }
+        }
+        twins.expect_equal_after(plan, NanCodes::any);
+        if (testing::Test::HasFailure()) return;
+      }
+    }
+  }
+}
+
+TEST_F(Collectives, MaximaOnOneGpuAreTheReference) {
+  compare_maxima(one_gpu(), 70);
+}
+
+TEST_F(Collectives, MaximaOnAllGpusAreTheReference) {
+  compare_maxima(CudaOptions{}, 9);
+}
+
 }  // namespace
 }  // namespace shardcheck

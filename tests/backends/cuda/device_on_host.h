@@ -46,6 +46,9 @@ inline double __dsub_rn(double a, double b) {
 inline double __dmul_rn(double a, double b) {
   return a * b;
 }
+inline std::uint32_t __umulhi(std::uint32_t a, std::uint32_t b) {
+  return static_cast<std::uint32_t>(std::uint64_t{a} * b >> 32);
+}
 inline int __clz(int value) {
   return std::countl_zero(static_cast<std::uint32_t>(value));
 }
