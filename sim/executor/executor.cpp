@@ -26,11 +26,12 @@ void write_initial(const Planned& planned, const ScenarioData& data, Backend& ba
   for (const InitialSlot& slot : planned.initial) {
     const DType type = plan.buffer(slot.view.buffer).dtype;
     values.resize(static_cast<std::size_t>(slot.view.numel));
-    data.initial(slot.parameter, values);
     bytes.resize(values.size() * static_cast<std::size_t>(bytes_of(type)));
-    narrow(values, type, bytes.data());
     for (std::int32_t rank = 0; rank < plan.ranks; ++rank) {
-      if (backend.holds(plan, Rank{rank})) backend.write(plan, Rank{rank}, slot.view, bytes);
+      if (!backend.holds(plan, Rank{rank})) continue;
+      data.initial(slot.parameter, Rank{rank}, values);
+      narrow(values, type, bytes.data());
+      backend.write(plan, Rank{rank}, slot.view, bytes);
     }
   }
 }

@@ -108,7 +108,7 @@ void WeightChecker::begin(OpIndex op, Backend& backend) {
     const ScenarioParameter& p = scenario_.parameters[static_cast<std::size_t>(replica.parameter)];
     if (!has_begun_) {
       initial.resize(static_cast<std::size_t>(p.numel()));
-      data_.initial(replica.parameter, initial);
+      data_.initial(replica.parameter, replica.ranks.front(), initial);
       replica.model.create(rounded_values(p.dtype, initial));
       last_masters_.push_back(replica.model.masters());
     }

@@ -20,7 +20,7 @@ struct InputSlot {
 enum class Pass : std::uint8_t { forward, backward, recompute, evaluation };
 inline constexpr int kPasses = 4;
 
-/// The initial value of an FP8 weight, the same on every rank.
+/// The initial value of an FP8 weight, the same on every rank but for experts.
 struct InitialSlot {
   std::int32_t parameter = 0;
   View view;

@@ -86,10 +86,12 @@ void ScenarioData::operands(const ContributionKey& key, std::int64_t tokens, std
     std::fill(x.begin(), x.end(), 1.0f);
 }
 
-void ScenarioData::initial(std::int32_t parameter, std::span<float> values) const {
+void ScenarioData::initial(std::int32_t parameter, Rank rank, std::span<float> values) const {
+  const std::int32_t stride = of(parameter).stride;
+  const auto coordinate = static_cast<std::uint64_t>(rank.value % stride);
   const auto columns =
       static_cast<std::uint64_t>(scenario_.parameters[static_cast<std::size_t>(parameter)].columns());
-  const std::uint64_t stream = kInitial | static_cast<std::uint64_t>(parameter);
+  const std::uint64_t stream = kInitial | coordinate << 32 | static_cast<std::uint64_t>(parameter);
   std::array<std::uint32_t, 4> words{};
   std::uint64_t last_tile = ~std::uint64_t{0};
   int magnitude = 0;

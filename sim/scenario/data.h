@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "core/types.h"
 #include "sim/scenario/scenario.h"
 #include "sim/scenario/validate.h"
 
@@ -34,8 +35,8 @@ class ScenarioData {
 
   /// Fills the initial value of an FP8 weight, row-major, to be rounded to the parameter's type: off every
   /// FP8 grid, another magnitude for every 32 x 32 elements, outliers and zeros, so that a wrong scale, block
-  /// or transposition shows.
-  void initial(std::int32_t parameter, std::span<float> values) const;
+  /// or transposition shows. Experts of another expert-parallel coordinate have others (F48).
+  void initial(std::int32_t parameter, Rank rank, std::span<float> values) const;
 
   /// Position of the contribution among all those of its parameter in its reduction domain, over all steps.
   std::int64_t index_of(const ContributionKey& key) const;

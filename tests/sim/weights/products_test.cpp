@@ -34,7 +34,7 @@ std::vector<float> expected_of(const Scenario& s, bool backward) {
   const ScenarioData data(s);
   const ScenarioParameter& p = s.parameters[0];
   std::vector<float> initial(static_cast<std::size_t>(p.numel()));
-  data.initial(0, initial);
+  data.initial(0, Rank{0}, initial);
   WeightModel model(s, 0);
   model.create(rounded_values(p.dtype, initial));
   const recipe::Direction direction = backward && !recipe::is_derivable(model.recipe().second_copy)
