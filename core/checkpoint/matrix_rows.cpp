@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <vector>
 
 #include "core/assert.h"
@@ -53,9 +54,10 @@ void MatrixRows::read_stored(layout::Range rows, std::span<std::byte> into) cons
 
 void MatrixRows::read(layout::Range rows, std::span<float> into) const {
   SC_ASSERT(tensor_.entry->type.dtype.has_value(), "the type is not one that is widened");
-  std::vector<std::byte> stored(into.size() * static_cast<std::size_t>(width_));
-  read_stored(rows, stored);
-  widen(*tensor_.entry->type.dtype, stored, into);
+  const std::size_t bytes = into.size() * static_cast<std::size_t>(width_);
+  const auto stored = std::make_unique_for_overwrite<std::byte[]>(bytes);
+  read_stored(rows, {stored.get(), bytes});
+  widen(*tensor_.entry->type.dtype, {stored.get(), bytes}, into);
 }
 
 recipe::RowSource MatrixRows::source() const {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <type_traits>
 #include <vector>
 
 #include "core/assert.h"
@@ -14,13 +15,22 @@ namespace {
 
 constexpr std::int32_t kInfinityBits = 0x7f800000;
 
+/// The count as a constant where blocks are short, so that loops over them become a few instructions.
+template <class Body>
+auto with_count(std::int64_t count, Body body) {
+  if (count == 32) return body(std::integral_constant<std::int64_t, 32>{});
+  if (count == 16) return body(std::integral_constant<std::int64_t, 16>{});
+  if (count == 128) return body(std::integral_constant<std::int64_t, 128>{});
+  return body(count);
+}
+
 std::int32_t magnitude_bits(float value) {
   return std::bit_cast<std::int32_t>(value) & 0x7fffffff;
 }
 
 /// Largest magnitude as bits; NaNs count as 0, or as themselves.
 template <bool drops_nan>
-std::int32_t largest_bits(const float* values, std::int64_t count) {
+inline std::int32_t largest_bits(const float* values, std::int64_t count) {
   std::int32_t largest = 0;
   for (std::int64_t i = 0; i < count; ++i) {
     std::int32_t bits = magnitude_bits(values[i]);
@@ -38,8 +48,9 @@ float first_nan(const float* values, std::int64_t count) {
 }
 
 float segment_amax(AmaxNan nan, const float* values, std::int64_t count) {
-  if (nan == AmaxNan::drop) return std::bit_cast<float>(largest_bits<true>(values, count));
-  const std::int32_t bits = largest_bits<false>(values, count);
+  const std::int32_t bits = with_count(count, [&](auto n) {
+    return nan == AmaxNan::drop ? largest_bits<true>(values, n) : largest_bits<false>(values, n);
+  });
   return bits > kInfinityBits ? first_nan(values, count) : std::bit_cast<float>(bits);
 }
 
@@ -51,7 +62,8 @@ void column_amaxes(const float* values, float* amaxes, std::int64_t count) {
   }
 }
 
-void scale_segment(ScaleUse use, float factor, const float* values, float* scaled, std::int64_t count) {
+inline void scale_segment(ScaleUse use, float factor, const float* values, float* scaled,
+                          std::int64_t count) {
   if (use == ScaleUse::divide) {
     for (std::int64_t i = 0; i < count; ++i) scaled[i] = values[i] / factor;
   } else {
@@ -68,7 +80,7 @@ void scale_columns(ScaleUse use, const float* factors, const float* values, floa
   }
 }
 
-std::uint8_t largest_code(const std::uint8_t* codes, std::uint8_t mask, std::int64_t count) {
+inline std::uint8_t largest_code(const std::uint8_t* codes, std::uint8_t mask, std::int64_t count) {
   std::uint8_t largest = 0;
   for (std::int64_t i = 0; i < count; ++i) {
     const auto code = static_cast<std::uint8_t>(codes[i] & mask);
@@ -89,7 +101,32 @@ void for_each_segment(const Blocks& blocks, Visit visit) {
 }  // namespace
 
 FastQuantizer::FastQuantizer(const Recipe& recipe, FormatId elements)
-    : nan_(recipe.amax_nan), use_(recipe.use), cast_(format_of(elements), recipe.cast) {}
+    : recipe_(recipe), elements_(elements), cast_(format_of(elements), recipe.cast) {
+  if (recipe.scale_format != FormatId::e8m0) return;
+  for (std::uint32_t code = 0; code < 256; ++code) {
+    by_code_.push_back(power_of_two_scale(code));
+    if (recipe.use == ScaleUse::divide) by_code_.back().factor = by_code_.back().inverse;
+  }
+}
+
+std::vector<BlockScale> FastQuantizer::scales(std::span<const float> amaxes) const {
+  std::vector<BlockScale> scales(amaxes.size());
+  const bool is_reciprocal = recipe_.formula == ScaleFormula::ratio_up_reciprocal;
+  if (!is_reciprocal && recipe_.formula != ScaleFormula::ratio_up) {
+    for (std::size_t b = 0; b < amaxes.size(); ++b)
+      scales[b] = block_scale(recipe_, elements_, {.amax = amaxes[b]});
+    return scales;
+  }
+  const float largest = largest_of(elements_), reciprocal = 1.0f / largest;
+  std::vector<float> ratios(amaxes.size());
+  for (std::size_t b = 0; b < amaxes.size(); ++b)
+    ratios[b] = is_reciprocal ? amaxes[b] * reciprocal : amaxes[b] / largest;
+  std::vector<std::uint8_t> codes(amaxes.size());
+  const auto overflow = is_reciprocal ? FiniteOverflow::saturate : FiniteOverflow::to_special;
+  FastPowerOfTwoCast(PowerOfTwoRounding::up, overflow)(ratios, codes);
+  for (std::size_t b = 0; b < codes.size(); ++b) scales[b] = by_code_[codes[b]];
+  return scales;
+}
 
 void FastQuantizer::take_amaxes(const Blocks& blocks, std::span<const float> values,
                                 std::span<float> amaxes) const {
@@ -99,13 +136,14 @@ void FastQuantizer::take_amaxes(const Blocks& blocks, std::span<const float> val
   for (std::int64_t row = 0; row < blocks.extent.rows && columns > 0; ++row) {
     const float* const from = values.data() + row * columns;
     float* const to = amaxes.data() + row / blocks.height * blocks.grid.columns;
-    if (blocks.width == 1 && (nan_ == AmaxNan::drop || largest_bits<false>(from, columns) <= kInfinityBits)) {
+    if (blocks.width == 1 &&
+        (recipe_.amax_nan == AmaxNan::drop || largest_bits<false>(from, columns) <= kInfinityBits)) {
       // A NaN that is already there stays, as nothing is larger than it.
       column_amaxes(from, to, columns);
       continue;
     }
     for_each_segment(blocks, [&](std::int64_t first, std::int64_t count, std::int64_t b) {
-      to[b] = larger(nan_, to[b], segment_amax(nan_, from + first, count));
+      to[b] = larger(recipe_.amax_nan, to[b], segment_amax(recipe_.amax_nan, from + first, count));
     });
   }
 }
@@ -125,10 +163,13 @@ void FastQuantizer::cast(const Blocks& blocks, std::span<const BlockScale> scale
     }
     const float* const from = values.data() + row * columns;
     if (blocks.width == 1) {
-      scale_columns(use_, factors.data(), from, scaled.data(), columns);
+      scale_columns(recipe_.use, factors.data(), from, scaled.data(), columns);
     } else {
       for_each_segment(blocks, [&](std::int64_t first, std::int64_t count, std::int64_t b) {
-        scale_segment(use_, factors[static_cast<std::size_t>(b)], from + first, scaled.data() + first, count);
+        with_count(count, [&](auto n) {
+          scale_segment(recipe_.use, factors[static_cast<std::size_t>(b)], from + first,
+                        scaled.data() + first, n);
+        });
       });
     }
     cast_(std::span<const float>(scaled),
@@ -152,7 +193,7 @@ void take_largest_codes(const Blocks& blocks, std::uint8_t mask, std::span<const
       continue;
     }
     for_each_segment(blocks, [&](std::int64_t first, std::int64_t count, std::int64_t b) {
-      to[b] = std::max(to[b], largest_code(from + first, mask, count));
+      to[b] = std::max(to[b], with_count(count, [&](auto n) { return largest_code(from + first, mask, n); }));
     });
   }
 }

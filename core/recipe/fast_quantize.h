@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "core/numerics/fast_cast.h"
 #include "core/recipe/quantize.h"
@@ -19,14 +20,18 @@ class FastQuantizer {
   /// As take_amaxes() of the whole matrix: amaxes[b] := the larger of it and of block b. Exact.
   void take_amaxes(const Blocks& blocks, std::span<const float> values, std::span<float> amaxes) const;
 
+  /// As scales_of() for a recipe of one level: one scale a block. Exactness class: exact.
+  std::vector<BlockScale> scales(std::span<const float> amaxes) const;
+
   /// As cast_piece() of the whole matrix, one scale a block. Exactness class: exact.
   void cast(const Blocks& blocks, std::span<const BlockScale> scales, std::span<const float> values,
             std::span<std::uint8_t> codes) const;
 
  private:
-  AmaxNan nan_;
-  ScaleUse use_;
+  Recipe recipe_;
+  FormatId elements_;
   FastCast cast_;
+  std::vector<BlockScale> by_code_;  ///< of E8M0 scales
 };
 
 /// largest[b] := the larger of it and of (code & mask) over block b. With a mask that clears the sign, NaN

@@ -81,12 +81,6 @@ std::uint32_t power_of_two_code(ScaleFormula formula, FormatId elements, float a
   }
 }
 
-/// fp8 3.4: the factor 2^(127 - c) and its inverse are fp32 numbers for every code c (F17).
-BlockScale from_code(std::uint32_t code) {
-  const float inverse = decode(format_of(FormatId::e8m0), code);
-  return {code, std::isnan(inverse) ? inverse : std::ldexp(1.0f, 127 - static_cast<int>(code)), inverse};
-}
-
 /// fp8 3.5.
 BlockScale under_tensor(const TensorScale& tensor, FormatId elements, float amax) {
   const Format& format = format_of(FormatId::ue4m3);
@@ -109,14 +103,26 @@ BlockScale by_formula(const Recipe& recipe, FormatId elements, const BlockInputs
     case ScaleFormula::quotient_f64: return quotient_f64(recipe, largest, amax);
     case ScaleFormula::inverse_quotient: return inverse_quotient(recipe, largest, amax);
     case ScaleFormula::two_level: return under_tensor(inputs.tensor, elements, amax);
-    default: return from_code(power_of_two_code(recipe.formula, elements, amax));
+    default: return power_of_two_scale(power_of_two_code(recipe.formula, elements, amax));
   }
 }
 
 }  // namespace
 
 float largest_of(FormatId format) {
-  return decode(format_of(format), format_of(format).max_code);
+  const Format& of = format_of(format);
+  if (format == FormatId::f32) return kLargestF32;
+  // The largest code is a normal number: its fields are moved to fp32's, which scales of blocks ask for
+  // often.
+  const std::uint32_t exponent =
+      (of.max_code >> of.mantissa_bits) + static_cast<std::uint32_t>(127 - of.bias);
+  const std::uint32_t mantissa = of.max_code & ((1u << of.mantissa_bits) - 1);
+  return std::bit_cast<float>(exponent << 23 | mantissa << (23 - of.mantissa_bits));
+}
+
+BlockScale power_of_two_scale(std::uint32_t code) {
+  const float inverse = decode(format_of(FormatId::e8m0), code);
+  return {code, std::isnan(inverse) ? inverse : std::ldexp(1.0f, 127 - static_cast<int>(code)), inverse};
 }
 
 float scale_from_amax(const QuotientRule& rule, float amax) {

@@ -56,6 +56,9 @@ struct BlockInputs {
 };
 BlockScale block_scale(const Recipe& recipe, FormatId elements, const BlockInputs& inputs);
 
+/// The scale that an E8M0 code stands for: factor 2^(127 - c) and its inverse, exact (F17); NaN for 0xFF.
+BlockScale power_of_two_scale(std::uint32_t code);
+
 /// The scales of a recipe for elements of `elements`. Exactness class: exact. Source: fp8 3.0 to 3.5.
 Scales scales_of(const Recipe& recipe, FormatId elements, const ScaleInputs& inputs);
 

@@ -12,10 +12,16 @@ std::size_t bytes_of(FormatId format) {
   return static_cast<std::size_t>(div_ceil(format_of(format).width(), 8));
 }
 
-/// Element of the plane that holds the scale of block (row, column) of the grid.
-std::int64_t place_of(const ScalePlane& plane, const ScaleStorage& storage, std::int64_t block) {
-  const std::int64_t row = block / plane.grid.columns, column = block % plane.grid.columns;
-  return storage.transposed ? column * plane.stored.columns + row : row * plane.stored.columns + column;
+/// Calls visit(block, element of the plane that holds its scale), blocks ascending.
+template <class Visit>
+void for_each_block(const ScalePlane& plane, const ScaleStorage& storage, Visit visit) {
+  const std::int64_t by_row = storage.transposed ? 1 : plane.stored.columns;
+  const std::int64_t by_column = storage.transposed ? plane.stored.columns : 1;
+  std::size_t block = 0;
+  for (std::int64_t row = 0; row < plane.grid.rows; ++row) {
+    for (std::int64_t column = 0; column < plane.grid.columns; ++column)
+      visit(block++, static_cast<std::size_t>(row * by_row + column * by_column));
+  }
 }
 
 /// Place of every entry of a plane in the swizzled order.
@@ -47,20 +53,26 @@ ScalePlane scale_plane(FormatId format, const ScaleStorage& storage, const Scale
       {}};
   const std::size_t size = bytes_of(format);
   plane.bytes.resize(static_cast<std::size_t>(plane.stored.numel()) * size);
-  for (std::int64_t block = 0; block < grid.extent.numel(); ++block) {
-    const auto place = static_cast<std::size_t>(place_of(plane, storage, block));
-    std::memcpy(plane.bytes.data() + place * size, &grid.bits[static_cast<std::size_t>(block)], size);
-  }
+  for_each_block(plane, storage, [&](std::size_t block, std::size_t place) {
+    if (size == 1) {
+      plane.bytes[place] = static_cast<std::byte>(grid.bits[block]);
+    } else {
+      std::memcpy(plane.bytes.data() + place * size, &grid.bits[block], size);
+    }
+  });
   return plane;
 }
 
 std::vector<std::uint32_t> grid_in(const ScalePlane& plane, const ScaleStorage& storage) {
   const std::size_t size = bytes_of(plane.format);
   std::vector<std::uint32_t> bits(static_cast<std::size_t>(plane.grid.numel()));
-  for (std::int64_t block = 0; block < plane.grid.numel(); ++block) {
-    const auto place = static_cast<std::size_t>(place_of(plane, storage, block));
-    std::memcpy(&bits[static_cast<std::size_t>(block)], plane.bytes.data() + place * size, size);
-  }
+  for_each_block(plane, storage, [&](std::size_t block, std::size_t place) {
+    if (size == 1) {
+      bits[block] = std::to_integer<std::uint32_t>(plane.bytes[place]);
+    } else {
+      std::memcpy(&bits[block], plane.bytes.data() + place * size, size);
+    }
+  });
   return bits;
 }
 

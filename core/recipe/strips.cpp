@@ -1,7 +1,9 @@
 #include "core/recipe/strips.h"
 
 #include <algorithm>
+#include <memory>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "core/assert.h"
@@ -12,7 +14,17 @@
 namespace shardcheck::recipe {
 namespace {
 
-constexpr std::int64_t kStripElements = std::int64_t{1} << 20;  ///< 4 MB of fp32, half of a core's cache
+constexpr std::int64_t kStripElements = std::int64_t{1} << 18;  ///< 1 MB of fp32: a core's cache holds it
+
+/// Numbers that nobody reads before they are written.
+template <class Number>
+struct Buffer {
+  explicit Buffer(std::int64_t count)
+      : numbers(std::make_unique_for_overwrite<Number[]>(static_cast<std::size_t>(count))),
+        span(numbers.get(), static_cast<std::size_t>(count)) {}
+  std::unique_ptr<Number[]> numbers;
+  std::span<Number> span;
+};
 
 bool is_whole_height(const Blocks& blocks) {
   return blocks.grid.rows == 1 && blocks.height >= blocks.extent.rows;
@@ -32,9 +44,9 @@ struct Walk {
     const std::int64_t lo = strip * rows_of_strip();
     return {lo, std::min(lo + rows_of_strip(), source.extent.rows)};
   }
-  std::vector<float> values(layout::Range rows) const {
-    std::vector<float> values(static_cast<std::size_t>(rows.numel() * source.extent.columns));
-    source.read(rows, values);
+  Buffer<float> values(layout::Range rows) const {
+    Buffer<float> values(rows.numel() * source.extent.columns);
+    source.read(rows, values.span);
     return values;
   }
   std::vector<float> amaxes(layout::Range rows, std::span<const float> values) const {
@@ -45,9 +57,9 @@ struct Walk {
   }
   void hand_over(layout::Range rows, std::span<const BlockScale> scales, std::span<const float> values,
                  const std::function<void(const QuantizedStrip&)>& take) const {
-    std::vector<std::uint8_t> codes(values.size());
-    quantizer.cast(blocks_of_rows(blocks, rows), scales, values, codes);
-    take({rows, block_range(blocks, rows), scales, codes, values});
+    const Buffer<std::uint8_t> codes(std::ssize(values));
+    quantizer.cast(blocks_of_rows(blocks, rows), scales, values, codes.span);
+    take({rows, block_range(blocks, rows), scales, codes.span, values});
   }
   template <class Body>
   void each_strip(Body body) const {
@@ -62,7 +74,7 @@ std::vector<float> all_amaxes(const Walk& walk) {
   std::vector<float> all(static_cast<std::size_t>(walk.blocks.count()));
   std::mutex mutex;
   walk.each_strip([&](layout::Range rows) {
-    const std::vector<float> part = walk.amaxes(rows, walk.values(rows));
+    const std::vector<float> part = walk.amaxes(rows, walk.values(rows).span);
     const layout::Range where = block_range(walk.blocks, rows);
     const std::lock_guard lock(mutex);
     for (std::size_t i = 0; i < part.size(); ++i) {
@@ -107,10 +119,9 @@ TensorScale quantize_in_strips(const Recipe& recipe, const StripOptions& options
       recipe.formula == ScaleFormula::two_level || (is_whole_height(walk.blocks) && walk.strips() > 1);
   if (!needs_all) {
     walk.each_strip([&](layout::Range rows) {
-      const std::vector<float> values = walk.values(rows);
-      const std::vector<float> amaxes = walk.amaxes(rows, values);
-      const Scales scales = scales_of(recipe, options.elements, {.amaxes = amaxes});
-      walk.hand_over(rows, scales.blocks, values, take);
+      const Buffer<float> values = walk.values(rows);
+      const std::vector<float> amaxes = walk.amaxes(rows, values.span);
+      walk.hand_over(rows, walk.quantizer.scales(amaxes), values.span, take);
     });
     return {};
   }
@@ -122,7 +133,7 @@ TensorScale quantize_in_strips(const Recipe& recipe, const StripOptions& options
     walk.hand_over(rows,
                    std::span(scales.blocks)
                        .subspan(static_cast<std::size_t>(where.lo), static_cast<std::size_t>(where.numel())),
-                   walk.values(rows), take);
+                   walk.values(rows).span, take);
   });
   return {scales.tensor_factor, scales.tensor_inverse};
 }

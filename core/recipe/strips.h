@@ -37,7 +37,7 @@ struct QuantizedStrip {
   std::span<const float> values;  ///< of the source
 };
 
-/// Rows of a strip: as many whole blocks as some million elements hold, at least one. Blocks that are as high
+/// Rows of a strip: as many whole blocks as a core's cache holds, at least one. Blocks that are as high
 /// as the matrix do not count.
 std::int64_t strip_rows(const Blocks& blocks);
 

@@ -123,8 +123,11 @@ struct Alone {
   /// A block by its largest code, or nothing where all is well. `codes` are those of the strip.
   std::optional<BrokenBlock> judged(const Blocks& part, std::int64_t block, std::uint32_t scale,
                                     std::uint8_t largest, std::span<const std::uint8_t> codes) const {
+    const auto allowed = image.of(scale);
+    const bool is_number = largest <= subject.elements().max_code;
+    if (is_number && allowed && image.holds(*allowed, largest)) return std::nullopt;
     BrokenBlock broken{.scale = scale, .right_scale = scale, .largest = largest};
-    if (largest > subject.elements().max_code) {
+    if (!is_number) {
       const Specials specials = specials_of(subject.elements(), part, block, codes);
       broken.clause = "F8";
       broken.largest = specials.largest;
@@ -136,14 +139,13 @@ struct Alone {
       broken.clause = "F21";
       return broken;
     }
-    const auto allowed = image.of(scale);
     if (!allowed) {
       broken.clause = "F20";
       return broken;
     }
     broken.allowed = *allowed;
-    if (broken.clause.empty() && !image.holds(*allowed, largest)) broken.clause = "F23";
-    return broken.clause.empty() ? std::nullopt : std::optional(broken);
+    if (is_number) broken.clause = "F23";
+    return broken;
   }
 };
 

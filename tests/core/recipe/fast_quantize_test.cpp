@@ -50,6 +50,15 @@ void expect_equal(const Recipe& recipe, Direction direction, FormatId elements, 
 
   const Scales scales =
       scales_of(recipe, elements, {.amaxes = amaxes, .tensor_amax = tensor_amax_of(recipe, amaxes)});
+  const bool is_asked = recipe.formula != ScaleFormula::given && recipe.formula != ScaleFormula::two_level;
+  if (is_asked) {
+    const std::vector<BlockScale> own = fast.scales(amaxes);
+    for (std::size_t b = 0; b < own.size(); ++b) {
+      ASSERT_EQ(own[b].stored, scales.blocks[b].stored) << recipe.name << " amax " << amaxes[b];
+      ASSERT_EQ(bits_of(std::span(&own[b].factor, 1)), bits_of(std::span(&scales.blocks[b].factor, 1)));
+      ASSERT_EQ(bits_of(std::span(&own[b].inverse, 1)), bits_of(std::span(&scales.blocks[b].inverse, 1)));
+    }
+  }
   std::vector<std::uint8_t> codes(matrix.values.size()), reference(codes.size());
   fast.cast(blocks, scales.blocks, matrix.values, codes);
   cast_piece(recipe, elements, blocks, scales, {0, matrix.values}, reference);

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/numerics/decode.h"
 #include "core/numerics/philox.h"
 #include "core/recipe/catalogue.h"
 
@@ -99,6 +100,11 @@ TEST(Scales, EveryScaleIsUsable) {
       EXPECT_TRUE(std::isfinite(found.inverse)) << name << " " << amax;
     }
   }
+}
+
+TEST(LargestOf, IsTheLargestCodeOfEveryFormat) {
+  for (const Format& format : kFormats)
+    EXPECT_EQ(largest_of(format.id), decode(format, format.max_code)) << format.name;
 }
 
 }  // namespace
