@@ -37,7 +37,7 @@ struct Wanted {
 constexpr std::string_view kWithoutSource =
     "without --against, codes and scales are held against each other and the recipe; what fits just as well "
     "is "
-    "not seen: a scale that became another power of two, codes that moved inside a block";
+    "not seen, such as a scale that became another one of the recipe's, or codes that moved a little";
 
 /// Tensors may be asked for by the name of the source or of the codes.
 void require_codes(const Wanted& wanted, const verify::Contents& contents) {
