@@ -31,7 +31,7 @@ struct TilePlace {
   __device__ explicit TilePlace(const TileJob& job) {
     // Neighbours in a launch lie below each other in strips of some tiles: lines of a transposed copy are
     // completed by tiles that run together.
-    constexpr unsigned kStrip = kDown == kTileWarps ? 4 : 1;
+    constexpr unsigned kStrip = kDown == kTileWarps ? 2 : 1;
     const auto columns = static_cast<unsigned>(job.tile_columns), rows = static_cast<unsigned>(job.tile_rows);
     const unsigned strip = blockIdx.x / (kStrip * columns), inside = blockIdx.x % (kStrip * columns);
     const unsigned height = min(kStrip, rows - strip * kStrip);

@@ -100,11 +100,9 @@ __global__ void __launch_bounds__(kTransposeThreads, 4)
   __shared__ alignas(16) uint2 turned[kTileColumns][kTileRows / 8];
   const auto* const from = static_cast<const std::uint8_t*>(table.at[0][blockIdx.y]);
   auto* const to = static_cast<std::uint8_t*>(table.at[2][blockIdx.y]);
-  constexpr int kStrip = 2;  // as in tile_place.cuh, where more was better
-  const int tile = static_cast<int>(blockIdx.x), strip = tile / (kStrip * tile_columns);
-  const int inside = tile % (kStrip * tile_columns), height = min(kStrip, tile_rows - strip * kStrip);
-  const long long row0 = static_cast<long long>(strip * kStrip + inside % height) * kTileRows;
-  const long long column0 = static_cast<long long>(inside / height) * kTileColumns;
+  const int tile = static_cast<int>(blockIdx.x);
+  const long long row0 = static_cast<long long>(tile / tile_columns) * kTileRows;
+  const long long column0 = static_cast<long long>(tile % tile_columns) * kTileColumns;
   const int thread = static_cast<int>(threadIdx.x), group = thread % 8, eighth = thread / 8;
 
   uint2 bytes[2][8];

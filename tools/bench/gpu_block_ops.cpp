@@ -9,7 +9,7 @@ namespace {
 
 using recipe::Direction;
 
-constexpr std::int64_t kSide = 16384;
+constexpr std::int64_t kSide = 32768;  ///< 4 GiB of traffic, as the copy has it, and more
 constexpr double kElements = static_cast<double>(kSide) * static_cast<double>(kSide);
 
 /// One recipe on a square matrix of bf16.

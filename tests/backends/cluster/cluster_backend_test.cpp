@@ -123,6 +123,8 @@ void compare_all_collectives(Transport& transport) {
       }
     }
   }
+  for (const Collective collective : {Collective::all_reduce, Collective::reduce_scatter})
+    compare_with_one_process(transport, {collective, Reduction::maximum, DType::f32, 65});
   compare_with_one_process(transport, {Collective::all_gather, Reduction::sum, DType::e4m3, 33});
 }
 
