@@ -61,7 +61,8 @@ std::vector<OpOperand> execute_whole_op(Backend& backend, const Action& action,
     }
   };
   for_each([&](std::size_t i, std::size_t r) {
-    if (views[i].numel > 0 && backend.holds(plan, all[r]))
+    // Operand 0 lends its buffer to operands without elements: it exists even if it has none itself.
+    if ((views[i].numel > 0 || i == 0) && backend.holds(plan, all[r]))
       backend.write(plan, all[r], views[i], operands[i].ranks[r]);
   });
   backend.execute(plan, OpIndex{0}, OpIndex{1});
