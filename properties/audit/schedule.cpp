@@ -73,10 +73,13 @@ std::string waiting_text(const RankTrace& rank) {
     return fmt::format("rank {} {}: {}", rank.rank, name_of(rank.outcome), rank.error);
   if (rank.outcome == Outcome::finished) return fmt::format("rank {} finished", rank.rank);
   const auto open = std::ranges::find(rank.collectives, false, &CollectiveEvent::completed);
-  const std::string in = open == rank.collectives.end()
-                             ? "all its collectives report completion"
-                             : fmt::format("the oldest that had not completed: #{} {}",
-                                           open - rank.collectives.begin(), to_text(*open));
+  std::string in = "it had issued no collective";
+  if (open != rank.collectives.end())
+    in = fmt::format("the oldest that had not completed: #{} {}", open - rank.collectives.begin(),
+                     to_text(*open));
+  else if (!rank.collectives.empty())  // NCCL may report a collective as completed that never ends
+    in = fmt::format("the last that it issued: #{} {}", rank.collectives.size() - 1,
+                     to_text(rank.collectives.back()));
   const std::string where = rank.waiting.empty() ? "" : "; it was in " + rank.waiting.back();
   return fmt::format("rank {} waited at the deadline; {}{}", rank.rank, in, where);
 }

@@ -41,7 +41,7 @@ TEST(Audit, Fsdp2WithProbingHolds) {
 }
 
 TEST(Audit, Fsdp2WithAWeightThatIsSilentOnOneRankIssuesOtherCollectivesThere) {
-  for (const char* name : {"fsdp2-silent-h200", "fsdp2-bf16-silent-h200", "fsdp2-silent-gloo"}) {
+  for (const char* name : {"fsdp2-silent-h200", "fsdp2-silent-gloo"}) {
     const AuditVerdict verdict = recorded(name);
     ASSERT_EQ(verdict.findings.size(), 1u) << name;
     EXPECT_TRUE(breaks(verdict, "W30")) << name;
@@ -52,6 +52,29 @@ TEST(Audit, Fsdp2WithAWeightThatIsSilentOnOneRankIssuesOtherCollectivesThere) {
     EXPECT_NE(finding.history[0].substr(8), finding.history[1].substr(8));
     EXPECT_EQ(verdict.refusal, "") << "an abort after a mismatch is no refusal";
   }
+}
+
+TEST(Audit, ThenAContributionIsMissingAndNothingSaysSo) {
+  // One rank finished with a wrong gradient while the other hung.
+  for (const char* name : {"fsdp2-silent-wrong-h200", "fsdp2-bf16-silent-wrong-h200"}) {
+    const AuditTrace trace = read_trace(std::filesystem::path(SHARDCHECK_TEST_DATA) / "audit" / name);
+    EXPECT_EQ(trace.ranks[1].outcome, Outcome::finished);
+    const AuditVerdict verdict = judge(trace);
+    EXPECT_TRUE(breaks(verdict, "W30")) << name;
+    const auto lost =
+        std::ranges::find(verdict.findings, "W2", [](const AuditFinding& f) { return f.finding.clause; });
+    ASSERT_NE(lost, verdict.findings.end()) << name;
+    EXPECT_EQ(lost->finding.rank, 1);
+    EXPECT_EQ(lost->finding.provenance,
+              std::vector<std::string>{"microbatch 2 of rank 0 (step 0) is missing"});
+  }
+}
+
+TEST(Audit, MegatronFsdpWithProbingHolds) {
+  const AuditVerdict verdict = recorded("megatron-fsdp-good-h200");
+  EXPECT_FALSE(verdict.is_broken());
+  EXPECT_GT(verdict.probes, 0);
+  EXPECT_EQ(word_for(verdict, "W28"), ClauseWord::held);
 }
 
 TEST(Audit, HybridShardingOfFsdp2AddsThePartialSumsOfOneWeightToAnother) {

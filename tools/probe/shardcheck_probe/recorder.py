@@ -118,4 +118,4 @@ def is_completed(work):
     try:
         return bool(unboxed(dist.Work, work).is_completed())
     except (AttributeError, RuntimeError, TypeError):
-        return True
+        return False  # not known
