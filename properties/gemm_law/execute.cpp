@@ -1,5 +1,6 @@
 #include "properties/gemm_law/execute.h"
 
+#include "core/error.h"
 #include "core/numerics/gemm.h"
 #include "core/plan/builder.h"
 
@@ -41,6 +42,16 @@ std::vector<std::byte> execute_gemm(Backend& backend, const GemmCase& c, const G
   std::vector<std::byte> d(inputs.c.size());
   backend.read(plan, rank, operand(4), d);
   return d;
+}
+
+bool refuses(Backend& backend, const GemmCase& c) {
+  if (!backend.holds(plan_of(c), Rank{0})) return true;
+  try {
+    execute_gemm(backend, c, inputs_of(c));
+  } catch (const Error&) {
+    return true;
+  }
+  return false;
 }
 
 }  // namespace shardcheck

@@ -17,4 +17,8 @@ Plan plan_of(const GemmCase& c);
 /// backend throws.
 std::vector<std::byte> execute_gemm(Backend& backend, const GemmCase& c, const GemmInputs& inputs);
 
+/// Whether the backend refuses the case with a sentence, as it must where its profile has no rule for it.
+/// True where another process holds the rank.
+bool refuses(Backend& backend, const GemmCase& c);
+
 }  // namespace shardcheck

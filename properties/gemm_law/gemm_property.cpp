@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "core/shadow.h"
+#include "properties/gemm_law/execute.h"
 #include "properties/gemm_law/gemm_case_fields.h"
 #include "properties/gemm_law/gemm_law.h"
 
@@ -86,8 +87,15 @@ JudgedCase judge_product(Backend& backend, const Case& c) {
   Backend& candidate = candidate_of(backend);
   const ArithmeticProfile* profile = profile_named(candidate.info().profile);
   JudgedCase judged;
-  if (profile == nullptr || unsupported_reason(*profile, value)) return judged;
-  judged.findings = gemm_equals_profile(candidate, value);
+  if (profile == nullptr) return judged;
+  if (!unsupported_reason(*profile, value)) {
+    judged.findings = gemm_equals_profile(candidate, value);
+  } else if (!refuses(candidate, value)) {
+    judged.findings.push_back(
+        {.clause = "F66",
+         .sentence = fmt::format("GEMM {}: profile {} has no rule for it, and it was computed",
+                                 shardcheck::describe(value), profile->name)});
+  }
   judged.situations = {static_cast<std::size_t>(value.operands),
                        kOperandFamilies + static_cast<std::size_t>(value.op.scales_a)};
   if (value.op.fast_accumulation) judged.situations.push_back(kOperandFamilies + kScaleKinds);

@@ -31,7 +31,8 @@ const CaseKind& product_kind();
 const std::vector<std::string>& product_situations();
 
 /// gemm_equals_profile on the backend; on a shadow, on its candidate. A backend whose arithmetic has no
-/// profile, or one without a rule for the case, breaks nothing and reaches no situation.
+/// profile breaks nothing and reaches no situation; one whose profile has no rule for the case must refuse
+/// it.
 JudgedCase judge_product(Backend& backend, const Case& c);
 
 }  // namespace shardcheck

@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/shadow.h"
+#include "properties/gemm_law/execute.h"
 #include "properties/gemm_law/gemm_case_fields.h"
 #include "properties/product_law/product_laws.h"
 #include "properties/product_law/zoo.h"
@@ -110,9 +111,14 @@ JudgedCase judge_product_question(Backend& backend, const Case& c) {
     return {judge_product_law(value, ProductMachine(fault->product)), {}};
   const ProductMachine machine(candidate_of(backend));
   JudgedCase judged;
-  // What has no rule is not asked; a run without products that have one reaches nothing.
-  if (!is_asked(value, machine)) return judged;
-  judged.findings = judge_product_law(value, machine);
+  if (is_asked(value, machine)) {
+    judged.findings = judge_product_law(value, machine);
+  } else if (!refuses(candidate_of(backend), as_asked(value))) {
+    judged.findings.push_back(
+        {.clause = std::string(clause_of(value.law)),
+         .sentence = fmt::format("GEMM {}: profile {} has no rule for it, and it was computed",
+                                 describe(as_asked(value)), machine.profile()->name)});
+  }
   const GemmCase asked = as_asked(value);
   if (value.law != ProductLaw::equals_profile)
     judged.situations.push_back(static_cast<std::size_t>(value.law));

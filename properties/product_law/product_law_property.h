@@ -32,7 +32,8 @@ const CaseKind& product_law_kind();
 /// What random cases must reach: every law, 16-bit operands, FP8 with and without promotion.
 const std::vector<std::string>& product_law_situations();
 
-/// judge_product_law of the case on the backend; on a shadow, on its candidate.
+/// judge_product_law of the case on the backend; on a shadow, on its candidate. A machine whose profile has
+/// no rule for what is asked must refuse it.
 JudgedCase judge_product_question(Backend& backend, const Case& c);
 
 }  // namespace shardcheck
