@@ -187,17 +187,17 @@ void LifeRules::report(std::string_view clause, const Site& site, std::int64_t e
   std::optional<Reporter::Place> place;
   if (parameter >= 0) place = {ParamId{parameter}, element};
   Finding* finding = reporter_.report(clause, rank(site.op, site.i), place, sentence);
-  if (finding != nullptr && parameter >= 0) add_history(*finding, parameter);
+  if (finding != nullptr && parameter >= 0) finding->history = history_of(ParamId{parameter});
 }
 
-void LifeRules::add_history(Finding& finding, std::int32_t parameter) const {
-  const std::vector<Event>& events = log_[static_cast<std::size_t>(parameter)];
-  const std::size_t from = events.size() > kMostHistory ? events.size() - kMostHistory : 0;
-  for (std::size_t e = from; e < events.size(); ++e) {
+std::vector<std::string> LifeRules::history_of(ParamId parameter) const {
+  const std::vector<Event>& events = log_[static_cast<std::size_t>(parameter.value)];
+  std::vector<std::string> lines;
+  for (std::size_t e = events.size() - std::min(events.size(), kMostHistory); e < events.size(); ++e) {
     const Op& op = plan_.ops[static_cast<std::size_t>(events[e].op)];
-    finding.history.push_back(
-        fmt::format("op {}: {} -> {}", events[e].op, describe(plan_, op), events[e].what));
+    lines.push_back(fmt::format("op {}: {} -> {}", events[e].op, describe(plan_, op), events[e].what));
   }
+  return lines;
 }
 
 void LifeRules::note(std::int32_t parameter, std::string what) {

@@ -24,6 +24,9 @@ class LifeRules {
 
   void apply(OpIndex op);
 
+  /// What happened to the weight so far, a line an op: the last 24.
+  std::vector<std::string> history_of(ParamId parameter) const;
+
  private:
   struct Kinds;
   using Ranges = std::vector<ByteRange>;
@@ -49,7 +52,6 @@ class LifeRules {
   void breach(std::string_view clause, const Site& site, ByteRange& range, const std::string& sentence);
   void breach(std::string_view clause, const Site& site, const std::string& sentence);
   void report(std::string_view clause, const Site& site, std::int64_t element, const std::string& sentence);
-  void add_history(Finding& finding, std::int32_t parameter) const;
   void note(std::int32_t parameter, std::string what);
   std::int32_t tensor_of(std::int32_t parameter, Rank rank) const;
   std::vector<Rank> ranks_of(std::int32_t parameter, std::int32_t tensor) const;
@@ -108,6 +110,7 @@ class LifeRules {
   void judge_scales(const Op& op, std::int32_t i, const Use& use, const Stamp& codes);
   void judge_direction(const Op& op, std::int32_t i, const Use& use, const Stamp& codes);
   const WeightCopy* copy_at(ParamId parameter, View codes) const;
+  std::string_view what_lies_at(ParamId parameter, View codes) const;
   void judge_orphans(const Op& op);
 
   // life_delayed.cpp

@@ -37,6 +37,12 @@ const WeightCopy* LifeRules::copy_at(ParamId parameter, View codes) const {
   return nullptr;
 }
 
+std::string_view LifeRules::what_lies_at(ParamId parameter, View codes) const {
+  const WeightCopy* copy = copy_at(parameter, codes);
+  if (copy == nullptr) return "codes";
+  return copy->direction == Direction::row ? "the row copy" : "the column copy";
+}
+
 void LifeRules::multiply(const Op& op) {
   for (const int operand : {0, 1}) {
     if (!is_tracked(op, operand)) continue;
@@ -83,12 +89,14 @@ Stamp LifeRules::judge_codes(const Op& op, std::int32_t i, const Use& use) {
     const std::int64_t at = use.start + range.begin - place.offset;
     if (stamp.is_tainted) return {};
     if (stamp.held != Held::codes || stamp.parameter != parameter) {
+      const OpIndex last = op_at(range.written);
       breach("F50", site, range,
-             fmt::format("{} reads elements [{}, {}), and nothing of {} is there: {}", who, at,
-                         use.start + range.end - place.offset, name_of_parameter(parameter),
-                         stamp.held == Held::nothing
-                             ? "the rank holds a shard, or the copy was freed and not made again"
-                             : "they were never quantised or gathered"));
+             fmt::format("{} reads elements [{}, {}) of {}, and they are not there: {}", who, at,
+                         use.start + range.end - place.offset, what_lies_at(op.why.parameter, place),
+                         last.value < 0 ? std::string("nobody ever wrote them")
+                         : stamp.held == Held::nothing
+                             ? fmt::format("op {} gave them up, and nobody made them again", last.value)
+                             : fmt::format("op {} left {} there", last.value, name_of(stamp.held))));
       return {};
     }
     if (stamp.version == now) {
@@ -143,7 +151,8 @@ void LifeRules::judge_scales(const Op& op, std::int32_t i, const Use& use, const
     if (scale.is_tainted) return;
     if (scale.held == Held::nothing) {
       return breach(clause_of_loss(site, range, "F38"), site, range,
-                    fmt::format("codes of {} meet a scale that is not there", name));
+                    fmt::format("codes of {} meet a scale that is not there: op {} gave it up", name,
+                                op_at(range.written).value));
     }
     const bool is_row_grid = codes.is_derived && !scale.is_derived && scale.held == Held::scale &&
                              view(op, use.scales, i).numel > 1;
@@ -186,7 +195,7 @@ void LifeRules::judge_orphans(const Op& op) {
             fmt::format("the column copy of {} outlives the row copy that it was made of, which "
                         "was resharded: it is memory, and stale after the next step",
                         name_of_parameter(copy.parameter.value)));
-        if (finding != nullptr) add_history(*finding, copy.parameter.value);
+        if (finding != nullptr) finding->history = history_of(copy.parameter);
       }
     }
   }

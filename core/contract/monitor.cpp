@@ -34,4 +34,16 @@ std::vector<Finding> judge(const Plan& plan) {
   return findings;
 }
 
+std::vector<std::string> history_of_weight(const Plan& plan, ParamId parameter, OpIndex end) {
+  std::vector<OpIndex> all(static_cast<std::size_t>(end.value));
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = OpIndex{static_cast<std::int32_t>(i)};
+  Reporter reporter(plan);
+  LifeRules life(plan, all, reporter);
+  for (const OpIndex index : all) {
+    reporter.begin_op(index);
+    life.apply(index);
+  }
+  return life.history_of(parameter);
+}
+
 }  // namespace shardcheck

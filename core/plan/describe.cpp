@@ -157,7 +157,9 @@ std::string describe(std::span<const Rank> ranks) {
 std::string describe(const Plan& plan, const Op& op) {
   std::string text = std::visit(Verb{op}, op.action) + reason_of(plan, op.why);
   if (op.operands > 0 && op.ranks > 0) {
-    const View target = plan.operand(op, op.operands - 1)[0];
+    int last = op.operands - 1;
+    while (last > 0 && plan.operand(op, last)[0].numel == 0) --last;  // an operand that is not wanted
+    const View target = plan.operand(op, last)[0];
     text += fmt::format(" in {}[{}:{})", plan.buffer(target.buffer).name, target.offset,
                         target.offset + target.numel);
   }

@@ -36,6 +36,11 @@ void drop_what_is_gone(Scenario& s) {
   std::erase_if(s.token_counts, [&](const TokenCount& count) {
     return count.rank >= s.ranks || count.microbatch >= s.microbatches;
   });
+  if (!s.fp8) return;
+  const auto is_gone = [&](std::int32_t step) { return step >= s.steps; };
+  std::erase_if(s.fp8->skipped_steps, is_gone);
+  std::erase_if(s.fp8->evaluations, is_gone);
+  s.fp8->reload_after = std::min(s.fp8->reload_after, s.steps - 1);
 }
 
 /// The producers of the parameter's uses, in the other order.
@@ -113,6 +118,18 @@ void add_numerics(const Scenario& s, Flips& flips) {
   flips.add("scale before the reduction", [](Scenario& f) { f.scaling = Scaling::before; });
 }
 
+/// Parts of the FP8 life, each left out.
+void add_fp8(const Scenario& s, Flips& flips) {
+  if (!s.fp8) return;
+  flips.add("no recompute", [](Scenario& f) { f.fp8->recompute = false; });
+  flips.add("no evaluations", [](Scenario& f) { f.fp8->evaluations.clear(); });
+  flips.add("no skipped steps", [](Scenario& f) { f.fp8->skipped_steps.clear(); });
+  flips.add("nothing saved and loaded", [](Scenario& f) { f.fp8->reload_after = -1; });
+  flips.add("transposes discarded after use", [](Scenario& f) { f.fp8->transposes = Transposes::discard; });
+  flips.add("masters from the kept initial value", [](Scenario& f) { f.fp8->masters = Masters::kept_init; });
+  flips.add("weights in their own type, without FP8", [](Scenario& f) { f.fp8.reset(); });
+}
+
 void add_sizes(const Scenario& s, Flips& flips) {
   flips.add("one microbatch", [](Scenario& f) { f.microbatches = 1; });
   flips.add("one step", [](Scenario& f) { f.steps = 1; });
@@ -144,6 +161,7 @@ std::vector<Flip> flips_of(const Scenario& scenario, std::int32_t parameter) {
   add_protocol(scenario, flips);
   add_uses(scenario, parameter, flips);
   add_numerics(scenario, flips);
+  add_fp8(scenario, flips);
   add_sizes(scenario, flips);
   return flips.take();
 }

@@ -6,13 +6,17 @@
 #include <cmath>
 #include <limits>
 
+#include "core/contract/monitor.h"
 #include "core/joint.h"
 #include "properties/diagnosis/contents.h"
 #include "properties/diagnosis/first_wrong.h"
 #include "properties/diagnosis/lookalikes.h"
+#include "properties/diagnosis/plan_repairs.h"
 #include "properties/diagnosis/reading.h"
 #include "properties/diagnosis/signatures.h"
 #include "properties/diagnosis/subject.h"
+#include "sim/faults/zoo.h"
+#include "sim/planner/planner.h"
 
 namespace shardcheck {
 namespace {
@@ -122,6 +126,35 @@ void complete(Finding& finding, const Core& core) {
   write_history(finding, core.seen.events);
 }
 
+/// Codes, scales and versions have a history of their own.
+bool is_of_weight(const Finding& finding, const Scenario& scenario) {
+  return scenario.fp8 && finding.clause.starts_with('F');
+}
+
+Planned planned_with_fault(const Scenario& scenario) {
+  Planned planned = plan_of(scenario);
+  apply_fault(planned, scenario);
+  return planned;
+}
+
+/// What became of the weight up to the finding's op, or to the end where only numbers show it.
+void write_weight_history(Finding& finding, const Plan& plan) {
+  const bool has_op = finding.op.value >= 0;
+  const OpIndex end = has_op ? finding.op : OpIndex{static_cast<std::int32_t>(plan.ops.size())};
+  if (finding.parameter >= 0) finding.history = history_of_weight(plan, ParamId{finding.parameter}, end);
+  if (!has_op) return;
+  finding.history.push_back(fmt::format("op {}: {}  [first wrong]", finding.op.value, finding.op_text));
+}
+
+/// Single changes of the plan go before changes of the scenario.
+void put_first(std::vector<Counterfactual>& all, const std::vector<std::string>& repairs) {
+  std::vector<Counterfactual> joined;
+  for (const std::string& repair : repairs)
+    joined.push_back({.change = repair, .mends = true, .instead = ""});
+  joined.insert(joined.end(), all.begin(), all.end());
+  all = std::move(joined);
+}
+
 bool is_readable(const Finding& finding, const Scenario& scenario) {
   if (!names_element(finding, scenario)) return false;
   return Subject(scenario, finding, Poison::quiet_nan).reader.value >= 0;
@@ -130,6 +163,8 @@ bool is_readable(const Finding& finding, const Scenario& scenario) {
 }  // namespace
 
 void complete(Finding& finding, const Scenario& scenario, Backend& backend) {
+  if (is_of_weight(finding, scenario))
+    return write_weight_history(finding, planned_with_fault(scenario).plan);
   if (!is_readable(finding, scenario)) return;
   move_to_telling_element(finding, scenario);
   complete(finding, Core(scenario, finding, whole_of(backend)));
@@ -137,7 +172,15 @@ void complete(Finding& finding, const Scenario& scenario, Backend& backend) {
 
 Diagnosis diagnose(const Scenario& scenario, const Finding& finding, Backend& backend) {
   Diagnosis diagnosis{.finding = finding};
-  if (is_readable(finding, scenario)) {
+  std::vector<std::string> repairs;
+  if (is_of_weight(finding, scenario)) {
+    const Planned planned = planned_with_fault(scenario);
+    write_weight_history(diagnosis.finding, planned.plan);
+    if (finding.op.value >= 0) diagnosis.first_wrong = finding.op;
+    diagnosis.first_wrong_because = finding.has_values ? "the first op whose numbers are wrong"
+                                                       : "the plan shows it, before anything runs";
+    repairs = plan_repairs(planned.plan, finding);
+  } else if (is_readable(finding, scenario)) {
     move_to_telling_element(diagnosis.finding, scenario);
     Core core(scenario, diagnosis.finding, whole_of(backend));
     complete(diagnosis.finding, core);
@@ -162,6 +205,7 @@ Diagnosis diagnose(const Scenario& scenario, const Finding& finding, Backend& ba
           finding.clause));
     }
   }
+  put_first(diagnosis.counterfactuals, repairs);
   diagnosis.lookalikes = lookalikes(scenario, finding, zoo());
   return diagnosis;
 }

@@ -1,6 +1,7 @@
 // Diagnosis: why a finding is there. The history of the bytes, the first op at which they are wrong, what is
 // in them, which choices of the scenario it depends on, and what it resembles. `explain` prints one. The
-// pieces are files of this folder: history, first_wrong, counterfactuals, signatures, lookalikes.
+// pieces are files of this folder: history, first_wrong, counterfactuals, plan_repairs (of FP8 weights),
+// signatures, lookalikes.
 #pragma once
 
 #include <optional>

@@ -3,12 +3,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace shardcheck {
 namespace {
 
 constexpr std::size_t kMost = 5;
+
+/// Parts of an FP8 life that one has and the other has not.
+int difference_in_life(const std::optional<Fp8Training>& a, const std::optional<Fp8Training>& b) {
+  if (!a || !b) return 2 * (a.has_value() != b.has_value());
+  return (a->recipe != b->recipe) + (a->transposes != b->transposes) + (a->recompute != b->recompute) +
+         (a->skipped_steps.empty() != b->skipped_steps.empty()) +
+         (a->evaluations.empty() != b->evaluations.empty()) +
+         ((a->reload_after < 0) != (b->reload_after < 0));
+}
 
 }  // namespace
 
@@ -24,7 +34,8 @@ int difference_in_kind(const Scenario& a, const Scenario& b) {
          ((a.microbatches == 1) != (b.microbatches == 1)) + (a.silent.empty() != b.silent.empty()) +
          (a.token_counts.empty() != b.token_counts.empty()) + (has(a, unfused) != has(b, unfused)) +
          (has(a, fused) != has(b, fused)) +
-         ((a.uses.size() > a.parameters.size()) != (b.uses.size() > b.parameters.size()));
+         ((a.uses.size() > a.parameters.size()) != (b.uses.size() > b.parameters.size())) +
+         difference_in_life(a.fp8, b.fp8);
 }
 
 std::vector<std::string> lookalikes(const Scenario& scenario, const Finding& finding,

@@ -257,17 +257,18 @@ bool noop_ignored(Planned& planned, const Scenario& s) {
 /// Masters are the dequantised codes, although the initial value is there.
 bool masters_from_codes(Planned& planned, const Scenario&) {
   PlanEdit edit(planned);
-  const WeightCopy row = copy_of_first(edit.plan(), recipe::Direction::row);
+  const auto first = first_weight(edit.plan());
   for (std::int32_t i = 0; i < edit.size(); ++i) {
     const Op op = edit.op(i);
-    if (!is_of_first<Copy>(op) || edit.role(op, 0) != BufferRole::initial) continue;
+    if (!first || !is_of_first<Copy>(op) || edit.role(op, 0) != BufferRole::initial) continue;
     const std::int64_t start = edit.view(op, 0).offset;
     Op decode = edit.with_views(op, 3, [&](std::int8_t operand, std::int32_t r) {
-      if (operand == 1) return row.scales;
+      if (operand == 1) return first->row.scales;
       if (operand == 2) return edit.view(op, 1, r);
-      return View{row.codes.buffer, row.codes.offset + edit.view(op, 0, r).offset, edit.view(op, 0, r).numel};
+      return View{first->row.codes.buffer, first->row.codes.offset + edit.view(op, 0, r).offset,
+                  edit.view(op, 0, r).numel};
     });
-    decode.action = DequantizeBlocks{block_of_first(edit.plan()), start};
+    decode.action = DequantizeBlocks{first->of, start};
     edit.change(i) = decode;
   }
   return edit.commit();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 
 #include "core/assert.h"
 #include "core/integers.h"
@@ -31,26 +32,27 @@ inline bool is_maximum(const PlanEdit& edit, const Op& op) {
   return communicate != nullptr && communicate->reduction == Reduction::maximum &&
          edit.role(op, 0) == BufferRole::amaxes;
 }
-/// The first weight's copy of that direction.
-inline const WeightCopy& copy_of_first(const Plan& plan, recipe::Direction direction) {
-  const auto found = std::ranges::find_if(plan.weight_copies, [&](const WeightCopy& copy) {
-    return copy.parameter.value == 0 && copy.direction == direction;
-  });
-  SC_ASSERT(found != plan.weight_copies.end(), "the first parameter has no FP8 weight");
-  return *found;
-}
-/// The quantisation of the first weight at its creation.
-inline BlockCopy block_of_first(const Plan& plan) {
-  for (const Op& op : plan.ops) {
-    if (const auto* matrix = std::get_if<QuantizeMatrix>(&op.action);
-        matrix && is_of_first<QuantizeMatrix>(op))
-      return matrix->of;
-    if (const auto* blocks = std::get_if<QuantizeBlocks>(&op.action);
-        blocks && is_of_first<QuantizeBlocks>(op))
-      return blocks->of;
+/// The first parameter's weight: both copies, and how it is quantised at its creation.
+struct FirstWeight {
+  WeightCopy row, column;
+  BlockCopy of;
+};
+/// Nothing where the first parameter has no FP8 weight.
+inline std::optional<FirstWeight> first_weight(const Plan& plan) {
+  FirstWeight first;
+  bool exists = false;
+  for (const WeightCopy& copy : plan.weight_copies) {
+    if (copy.parameter.value != 0) continue;
+    (copy.direction == recipe::Direction::row ? first.row : first.column) = copy;
+    exists = true;
   }
-  SC_ASSERT(false, "the first weight is never quantised");
-  return {};
+  for (const Op& op : plan.ops) {
+    if (op.why.parameter.value != 0) continue;
+    if (const auto* matrix = std::get_if<QuantizeMatrix>(&op.action)) first.of = matrix->of;
+    if (const auto* blocks = std::get_if<QuantizeBlocks>(&op.action)) first.of = blocks->of;
+    if (op.why.purpose == Purpose::setup && first.of.rows > 0) break;
+  }
+  return exists ? std::optional(first) : std::nullopt;
 }
 
 }  // namespace shardcheck::weight_ops

@@ -12,7 +12,9 @@ using recipe::Direction;
 /// The data gradient decodes the row copy of a recipe that quantises both directions.
 bool backward_of_rows(Planned& planned, const Scenario&) {
   PlanEdit edit(planned);
-  const WeightCopy row = copy_of_first(edit.plan(), Direction::row);
+  const auto first = first_weight(edit.plan());
+  if (!first) return false;
+  const WeightCopy& row = first->row;
   for (std::int32_t i = 0; i < edit.size(); ++i) {
     const Op op = edit.op(i);
     const bool decodes = is_of_first<DequantizeBlocks>(op) && op.why.purpose == Purpose::backward &&
@@ -27,26 +29,44 @@ bool backward_of_rows(Planned& planned, const Scenario&) {
   return edit.commit();
 }
 
-/// The last derivation of the first weight's column copy is left out.
+bool is_evaluation(const Op& op) {
+  return is_of_first<Matmul>(op) && op.why.purpose == Purpose::forward && op.why.microbatch < 0;
+}
+
+/// The last derivation of the first weight's column copy is left out, where an earlier one was of another
+/// version.
 bool not_derived(Planned& planned, const Scenario&) {
   PlanEdit edit(planned);
-  std::int32_t last = -1;
+  std::int32_t first = -1, last = -1;
   for (std::int32_t i = 0; i < edit.size(); ++i) {
-    if (is_of_first<DeriveColumnCopy>(edit.op(i))) last = i;
+    if (!is_of_first<DeriveColumnCopy>(edit.op(i))) continue;
+    if (first < 0) first = i;
+    last = i;
   }
-  if (last >= 0) edit.erase(last);
+  if (first >= 0 && edit.op(last).why.step > edit.op(first).why.step) edit.erase(last);
+  return edit.commit();
+}
+
+/// What follows a gather is left out once an evaluation has been there.
+bool not_derived_after_evaluation(Planned& planned, const Scenario&) {
+  PlanEdit edit(planned);
+  bool has_evaluated = false;
+  for (std::int32_t i = 0; i < edit.size(); ++i) {
+    has_evaluated |= is_evaluation(edit.op(i));
+    if (has_evaluated && is_of_first<DeriveColumnCopy>(edit.op(i))) edit.erase(i);
+  }
   return edit.commit();
 }
 
 /// The column copy is dropped after an evaluation, which does not need it.
 bool dropped_in_evaluation(Planned& planned, const Scenario&) {
   PlanEdit edit(planned);
-  const WeightCopy column = copy_of_first(edit.plan(), Direction::column);
+  const auto first = first_weight(edit.plan());
+  if (!first) return false;
+  const WeightCopy& column = first->column;
   for (std::int32_t i = 0; i < edit.size(); ++i) {
     const Op op = edit.op(i);
-    const bool evaluates =
-        is_of_first<Matmul>(op) && op.why.purpose == Purpose::forward && op.why.microbatch < 0;
-    if (!evaluates) continue;
+    if (!is_evaluation(op)) continue;
     Op undefine = edit.with_views(op, 1, [&](std::int8_t, std::int32_t) { return column.codes; });
     undefine.action = Undefine{};
     edit.insert_after(i, undefine);
@@ -57,7 +77,9 @@ bool dropped_in_evaluation(Planned& planned, const Scenario&) {
 /// Derived copies survive the resharding of what they were made of.
 bool survives_resharding(Planned& planned, const Scenario&) {
   PlanEdit edit(planned);
-  const WeightCopy column = copy_of_first(edit.plan(), Direction::column);
+  const auto first = first_weight(edit.plan());
+  if (!first) return false;
+  const WeightCopy& column = first->column;
   for (std::int32_t i = 0; i < edit.size(); ++i) {
     const Op& op = edit.op(i);
     if (!is_of_first<Undefine>(op)) continue;
@@ -83,7 +105,9 @@ bool grid_not_transposed(Planned& planned, const Scenario&) {
 /// Loading leaves the scales of the row copy out.
 bool scales_not_loaded(Planned& planned, const Scenario&) {
   PlanEdit edit(planned);
-  const WeightCopy row = copy_of_first(edit.plan(), Direction::row);
+  const auto first = first_weight(edit.plan());
+  if (!first) return false;
+  const WeightCopy& row = first->row;
   for (std::int32_t i = 0; i < edit.size(); ++i) {
     const Op& op = edit.op(i);
     const bool loads = std::holds_alternative<Copy>(op.action) && edit.view(op, 1) == row.scales &&
@@ -134,7 +158,7 @@ void add_weight_use_faults(std::vector<Fault>& zoo) {
            "backward takes the row copy of a recipe that quantises both directions", "F34", both_directions,
            backward_of_rows},
           {"Q37", "NVIDIA/Megatron-LM#4562", "after an evaluation the derived copy is not made again", "F50",
-           evaluated, not_derived},
+           evaluated, not_derived_after_evaluation},
           {"Q38", "NVIDIA/TransformerEngine#1596, #1648; ROCm/TransformerEngine#276",
            "the transpose of the step before is used in backward", "F50", kept, not_derived},
           {"Q39", "NVIDIA/TransformerEngine#1593",

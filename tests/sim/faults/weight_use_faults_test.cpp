@@ -10,7 +10,7 @@ namespace {
 TEST(WeightUseFaults, RewriteThePlan) {
   expect_rewrites(add_weight_use_faults, {
                                              {"Q18", ""},
-                                             {"Q37", "-1 derive "},
+                                             {"Q37", "-2 derive "},
                                              {"Q38", "-1 derive "},
                                              {"Q39", "+1 undefine "},
                                              {"Q40", "-8 undefine "},
