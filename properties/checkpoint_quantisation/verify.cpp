@@ -144,6 +144,7 @@ TensorReport report_of(const Request& request, const Contents& contents, const P
   report.problems = problems_of(subject, report.sweep);
   if (auto problem = differs_from_row_copy(request, contents, subject)) report.problems.push_back(*problem);
   if (report.sweep.broken_blocks == 0) return report;
+  if (request.begin) request.begin(pair.name + ": of what kind");
   const Evidence evidence = gather(subject, report.sweep, request.options);
   report.explanation = explain(evidence);
   for (const Specimen& specimen : evidence.specimens)

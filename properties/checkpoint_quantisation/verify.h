@@ -63,8 +63,8 @@ struct Request {
   const recipe::Recipe* recipe = nullptr;           ///< null: the file's metadata, else the likeliest
   std::function<bool(const std::string& name)> is_chosen;
   SweepOptions options;
-  /// Before each tensor.
-  std::function<void(const std::string& name)> begin;
+  /// Before each tensor, and before one that does not hold is looked at closely, with what is being done.
+  std::function<void(const std::string& what)> begin;
   /// After each tensor with codes.
   std::function<void(const TensorReport& report)> end;
 };
