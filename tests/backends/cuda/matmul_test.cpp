@@ -172,7 +172,8 @@ TEST_F(MatmulOnGpu, WhatNobodyKnowsIsRefused) {
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::bad_input);
     EXPECT_STREQ(error.what(),
-                 "GEMM e5m2 x e5m2 to f32: profile hopper has no rule for e5m2 x e5m2 operands");
+                 "GEMM e5m2 x e5m2 to f32: profile hopper has no rule for e5m2 x e5m2 operands with "
+                 "promotion");
   }
 }
 
