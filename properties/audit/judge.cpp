@@ -82,6 +82,8 @@ class Verdicts {
   Verdicts(const AuditTrace& trace, const AuditVerdict& verdict) : exercised_(trace), verdict_(verdict) {
     const auto is_numeric = [](const AuditFinding& f) { return f.finding.parameter >= 0; };
     values_wrong_ = std::ranges::any_of(verdict.findings, is_numeric);
+    unfinished_ = std::ranges::any_of(
+        trace.ranks, [](const RankTrace& rank) { return rank.outcome != Outcome::finished; });
   }
 
   ClauseVerdict of(const Row& row) const {
@@ -94,6 +96,7 @@ class Verdicts {
       return {row.clause, ClauseWord::not_seen, fmt::format("the case lacks {}", row.needs)};
     const std::int64_t judged = judged_by(row.seen);
     if (judged == 0) return {row.clause, ClauseWord::not_seen, "nothing of it is in the trace"};
+    if (unfinished_ && row.clause == "W21") return {row.clause, ClauseWord::open, "the run did not finish"};
     if (values_wrong_ && row.seen != Seen::schedule)
       return {row.clause, ClauseWord::open, "values are wrong; from outside it cannot be told apart"};
     return {row.clause, ClauseWord::held, fmt::format("{} {}", judged, noun_of(row.seen))};
@@ -111,7 +114,7 @@ class Verdicts {
 
   Exercised exercised_;
   const AuditVerdict& verdict_;
-  bool values_wrong_ = false;
+  bool values_wrong_ = false, unfinished_ = false;
 };
 
 void count(const AuditTrace& trace, AuditVerdict& verdict) {

@@ -1,4 +1,6 @@
 // audit: recorded traces, what is no trace, and a run whose interpreter or framework is missing.
+#include <filesystem>
+
 #include "tests/tools/shardcheck/command_run.h"
 
 namespace shardcheck {
@@ -29,6 +31,20 @@ TEST_F(Audit, WhatIsNoTraceIsASentence) {
   EXPECT_TRUE(holds(none.err, "nowhere: is no folder")) << none.err;
   EXPECT_EQ(run({"audit"}).status, 2);
   EXPECT_EQ(run({"audit", "nowhere", "--run"}).status, 2);
+}
+
+TEST_F(Audit, WhatTheProbeRefusesIsItsOwnSentence) {
+  write("python", "#!/bin/sh\necho 'shardcheck_probe: torch is missing here' >&2\nexit 3\n");
+  std::filesystem::permissions("python", std::filesystem::perms::owner_all);
+  const CommandRun refused =
+      run({"audit", "--run", "--python", "./python", "--tries", "2", "--out", "traces"});
+  EXPECT_EQ(refused.status, 3) << refused.out;
+  EXPECT_EQ(refused.err, "shardcheck: torch is missing here\n");
+  // The cases are there, for whoever wants to run them elsewhere; a second run does not mix with them.
+  EXPECT_TRUE(std::filesystem::exists("traces/cases/cases.json"));
+  const CommandRun again = run({"audit", "--run", "--python", "./python", "--out", "traces"});
+  EXPECT_EQ(again.status, 2);
+  EXPECT_TRUE(holds(again.err, "is not empty")) << again.err;
 }
 
 TEST_F(Audit, ARunWithoutItsInterpreterOrProbeIsASentence) {
