@@ -55,11 +55,9 @@ class Trials {
     }
   }
   std::vector<std::string> take() {
-    std::vector<std::string> all = std::move(holds_);
-    for (std::string& text : later_) {
-      if (all.size() < kMostRepairs) all.push_back(std::move(text));
-    }
-    return all;
+    std::vector<std::string>& best = holds_.empty() ? later_ : holds_;
+    best.resize(std::min(best.size(), kMostRepairs));
+    return std::move(best);
   }
 
  private:

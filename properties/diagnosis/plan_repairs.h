@@ -10,8 +10,9 @@
 
 namespace shardcheck {
 
-/// At most three, those after which the whole plan holds first: "with op 57 (all-gather ...) after op 61
-/// (quantise ...) the plan holds". Empty where no single change helps, or the plan is too long to try.
+/// At most three after which the whole plan holds: "with op 57 after op 61 (quantise ...) the plan holds";
+/// where there is none, those after which it holds longer. Empty where no single change helps, or the plan is
+/// too long to try.
 std::vector<std::string> plan_repairs(const Plan& plan, const Finding& finding);
 
 }  // namespace shardcheck
