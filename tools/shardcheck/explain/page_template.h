@@ -120,7 +120,8 @@ for(const [a,b,row,edge] of D.races){const p=box.get(a+":"+row),q=box.get(b+":"+
  svg.append(el("path",{d:`M${x1} ${y1} Q${(x1+x2)/2} ${Math.min(y1,y2)-24} ${x2} ${y2}`,fill:"none",
  stroke:"#c8283c","stroke-width":1.6,"stroke-dasharray":"5 4"}));
  const at=edge+Math.round(x1/60)+":"+row;if(named.has(at))continue;named.add(at);
- const t=el("text",{x:(x1+x2)/2-8-9*named.size%3,y:Math.min(y1,y2)-12,style:"fill:#c8283c"});t.textContent=edge;svg.append(t)}
+ const t=el("text",{x:(x1+x2)/2-8,y:Math.min(y1,y2)-12,style:"fill:#c8283c"});t.textContent=edge;
+ svg.append(t)}
 $("time").append(svg);
 const g=svg.querySelector("rect.first");
 if(g)$("time").scrollLeft=Math.max(0,+g.getAttribute("x")-500);
