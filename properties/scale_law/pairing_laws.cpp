@@ -91,8 +91,9 @@ ScaleVerdict scale_fits_codes(const ScaleSubject& s) {
   std::vector<Seen> blocks(static_cast<std::size_t>(s.blocks.count()));
   for (std::size_t i = 0; i < back.size(); ++i) {
     const std::uint32_t magnitude = copy.codes[i] & s.format.magnitude_mask();
-    // The largest code may be a number that saturated (fp8 2.5, FLOOR).
-    if (s.matrix.values[i] == 0 || magnitude < first_normal || magnitude >= s.format.max_code) continue;
+    // The largest code may be a number that saturated (fp8 2.5, FLOOR), and that of the smallest normal
+    // number one that was subnormal.
+    if (s.matrix.values[i] == 0 || magnitude <= first_normal || magnitude >= s.format.max_code) continue;
     const double ratio = static_cast<double>(back[i]) / static_cast<double>(s.matrix.values[i]);
     Seen& seen = blocks[s.block_of(i)];
     seen.any = true;
