@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -171,10 +172,15 @@ Confirmation confirm(const ProbeSetup& setup, const fs::path& script, std::int32
   while (!process.is_over() && Clock::now() < end && !interrupt_flag())
     std::this_thread::sleep_for(milliseconds(50));
   process.end();
-  Confirmation confirmation{.shows = process.exit_status() != 0};
+  // A wrong gradient that the script printed, its own time limit, or an abort of the transport; not just any
+  // failure.
+  constexpr std::string_view evidence[] = {": WRONG", "Timeout (", "terminate called", "Connection "};
+  Confirmation confirmation;
   for (const std::string& line : lines_of(log)) {
-    if (line.starts_with("rank ") || line.find("Error") != std::string::npos)
-      confirmation.lines.push_back(line);
+    const bool is_evidence =
+        std::ranges::any_of(evidence, [&](std::string_view part) { return line.find(part) != line.npos; });
+    confirmation.shows |= is_evidence && process.exit_status() != 0;
+    if (is_evidence || line.starts_with("rank ")) confirmation.lines.push_back(line);
   }
   return confirmation;
 }

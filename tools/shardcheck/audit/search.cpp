@@ -158,8 +158,8 @@ std::string failure_text(const Terminal& terminal, const AuditFailure& failure) 
                                failure.first.folder, counted(failure.launched, "launched case")));
   text += labelled(terminal, "script",
                    fmt::format("{}: {}", failure.script.string(),
-                               failure.confirmation.shows ? "it shows the same without shardcheck"
-                                                          : "it does NOT show it"));
+                               failure.confirmation.shows ? "it fails without shardcheck, too"
+                                                          : "it does NOT fail by itself"));
   for (std::size_t i = 0; i < std::min(kMostLines, failure.confirmation.lines.size()); ++i)
     text += labelled(terminal, "", failure.confirmation.lines[i]);
   text += labelled_command(
