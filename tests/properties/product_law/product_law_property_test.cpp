@@ -43,6 +43,17 @@ TEST(ProductLaws, CasesSurviveTheirJsonAndShrink) {
   }
 }
 
+TEST(ProductLaws, AZeroThatUnderflowedMayBecomeANumber) {
+  const auto backend = make_cpu_backend(kIdeal);
+  const auto c = product_law_kind().read(
+      R"({"kind": "product-law", "law": "F59", "power": 2, "row": 55,
+          "gemm": {"m": 6, "n": 1, "k": 96, "a": "e4m3", "b": "e5m2", "d": "f16", "scales_a": "tensor",
+                   "scales_b": "tensor", "fast_accumulation": true, "operands": "sparse", "scales": "any",
+                   "seed": 1118635409}})",
+      "c.json");
+  EXPECT_TRUE(judge_product_question(*backend, *c).findings.empty());
+}
+
 TEST(ProductLaws, DamageIsASentence) {
   for (const auto& [fields, part] : std::vector<std::pair<std::string, std::string>>{
            {R"("gemm": {"m": 0, "n": 1, "k": 1})", "m, n and k are numbers from 1"},

@@ -36,6 +36,14 @@ TEST(ScaleProperty, CasesSurviveTheirJsonAndShrink) {
   }
 }
 
+TEST(ScaleProperty, ANumberJustBelowTheSmallestNormalOneHasItsScale) {
+  const auto backend = make_cpu_backend(kIdeal);
+  const auto c = scale_kind().read(
+      R"({"kind": "scale", "recipe": "ao-rowwise", "rows": 7, "columns": 2, "code": 66, "seed": 1624719498})",
+      "c.json");
+  EXPECT_TRUE(judge_scale_case(*backend, *c).findings.empty());
+}
+
 TEST(ScaleProperty, DamageIsASentence) {
   for (const auto& [fields, part] : std::vector<std::pair<std::string, std::string>>{
            {R"("recipe": "x")", "is no recipe"},
