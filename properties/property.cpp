@@ -159,7 +159,7 @@ const std::vector<Property>& table() {
        .share = 5},
       {.id = "product-laws",
        .sentence = "a GEMM is exact where it fits, bounded elsewhere, and depends on nothing else",
-       .clauses = {"F57", "F58", "F59", "F60", "F61", "F62", "F63", "F65"},
+       .clauses = {"F57", "F58", "F59", "F60", "F61", "F62", "F63", "F64", "F65"},
        .kind = &product_law_kind(),
        .judge = judge_product_question,
        .situations = product_law_situations,

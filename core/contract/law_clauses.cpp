@@ -1,6 +1,6 @@
 // The laws of shard layouts, L1 to L30, and of FP8, F1 to F66, as clauses of the catalogue. Judged by
 // properties/layout_laws, format_law, cast_law, scale_law, recipe_law, quantisation_law, product_law and
-// gemm_law. F64 speaks of an output that no op of a plan has.
+// gemm_law.
 #include "core/contract/law_clauses.h"
 
 namespace shardcheck {
@@ -203,6 +203,9 @@ constexpr Clause kLaws[] = {
      "A NaN of an operand, and infinity times zero, arrive in every output that they belong to.", "fp8 5.6",
      Observer::cases},
     {"F63", "Beta", "beta = 0 never reads C, beta = 1 adds it within the roundings.", "fp8 5.6",
+     Observer::cases},
+    {"F64", "FP8 output",
+     "An FP8 output is the code of the scaled product; its amax is taken before the scale.", "fp8 5.6",
      Observer::cases},
     {"F65", "Padded K", "Zeros that extend the last chunk of K change no bit.", "fp8 5.6", Observer::cases},
     {"F66", "Arithmetic profile", "A GEMM equals its arithmetic profile, bit for bit.", "fp8 5.6",

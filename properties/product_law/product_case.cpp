@@ -56,7 +56,7 @@ void drop_signs(const GemmCase& c, GemmInputs& inputs) {
 
 std::string_view clause_of(ProductLaw law) {
   constexpr std::string_view clauses[kProductLaws] = {"F57", "F58", "F59", "F60", "F61",
-                                                      "F62", "F63", "F65", "F66"};
+                                                      "F62", "F63", "F64", "F65", "F66"};
   return clauses[static_cast<std::size_t>(law)];
 }
 
@@ -90,6 +90,10 @@ GemmCase as_asked(const ProductQuestion& q) {
       if (!is_fp8(c.a)) c.operands = OperandFamily::uniform;
       break;
     case ProductLaw::special: c.op.accumulate = false; break;
+    case ProductLaw::narrow_output:
+      c.op.accumulate = false;
+      c.d = DType::f32;
+      break;
     case ProductLaw::bound:
     case ProductLaw::independent:
     case ProductLaw::beta:

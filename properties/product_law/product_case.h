@@ -1,4 +1,4 @@
-// A case of the laws of products, F57 to F63 and F65, as a small value: the law that is asked, and a GEMM. A
+// A case of the laws of products, F57 to F65, as a small value: the law that is asked, and a GEMM. A
 // law changes the GEMM and its numbers as it needs (as_asked, numbers_of), so that every GEMM can be asked.
 // Next: product_laws.h judges.
 #pragma once
@@ -20,10 +20,11 @@ enum class ProductLaw : std::uint8_t {
   independent,    ///< F61
   special,        ///< F62
   beta,           ///< F63
+  narrow_output,  ///< F64
   padded,         ///< F65
   equals_profile  ///< F66, of machines with a fault (properties/gemm_law asks it of the others)
 };
-inline constexpr int kProductLaws = 9;
+inline constexpr int kProductLaws = 10;
 /// "F57".
 std::string_view clause_of(ProductLaw law);
 
@@ -31,7 +32,7 @@ struct ProductQuestion {
   ProductLaw law = ProductLaw::bound;
   GemmCase gemm;
   bool positive = false;   ///< operands without signs: truncation adds up
-  std::int32_t power = 1;  ///< of two, on a scale (F59)
+  std::int32_t power = 1;  ///< of two, on a scale (F59, F64)
   std::int32_t row = 0;    ///< rows are rotated by it (F61), or it has the NaN (F62); any number
   std::string fault;       ///< of the zoo of products, or empty
 };

@@ -15,7 +15,8 @@ namespace shardcheck::case_fields {
 
 template <>
 struct EnumNames<ProductLaw> {
-  static constexpr std::string_view names[] = {"F57", "F58", "F59", "F60", "F61", "F62", "F63", "F65", "F66"};
+  static constexpr std::string_view names[] = {"F57", "F58", "F59", "F60", "F61",
+                                               "F62", "F63", "F64", "F65", "F66"};
 };
 
 template <>
@@ -108,7 +109,7 @@ const std::vector<std::string>& product_law_situations() {
 JudgedCase judge_product_question(Backend& backend, const Case& c) {
   const ProductQuestion& value = static_cast<const AskedProduct&>(c).value();
   if (const ProductFault* fault = find_product_fault(value.fault))
-    return {judge_product_law(value, ProductMachine(fault->product)), {}};
+    return {judge_product_law(value, ProductMachine(fault->product, fault->narrow)), {}};
   const ProductMachine machine(candidate_of(backend));
   JudgedCase judged;
   if (is_asked(value, machine)) {

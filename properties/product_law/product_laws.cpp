@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <optional>
 
@@ -239,6 +240,25 @@ Verdict beta_is_right(Subject& s) {
   return s.c.op.accumulate ? adds_c(s, overwriting) : std::nullopt;
 }
 
+/// F64.
+Verdict narrows_by_its_scale(Subject& s) {
+  std::vector<float> values(static_cast<std::size_t>(s.outputs()));
+  std::memcpy(values.data(), s.d.data(), s.d.size());
+  const float scale = std::ldexp(1.25f, s.q.power);
+  const NarrowOutput expected = narrow_by_law(values, scale), actual = s.machine.narrowed(values, scale);
+  if (actual.codes.empty()) return std::nullopt;
+  if (actual.amax != expected.amax)
+    return fmt::format("the amax of D is {}, and the largest magnitude before d_scale {} is {}", actual.amax,
+                       scale, expected.amax);
+  const Differing found = differing(DType::e4m3, {expected.codes, actual.codes});
+  if (found.count == 0) return std::nullopt;
+  const auto at = static_cast<std::size_t>(found.first);
+  return fmt::format(
+      "{}: {} by d_scale {} becomes {:#04x}, and {:#04x} is the code of the product of the two",
+      s.place(found.first), values[at], scale, static_cast<int>(actual.codes[at]),
+      static_cast<int>(expected.codes[at]));
+}
+
 /// F65: zeros up to the next whole step, which stays within the last chunk.
 Verdict ignores_zeros(Subject& s) {
   const std::int64_t step = bytes_of(s.c.a) == 1 ? 32 : 16;
@@ -281,6 +301,7 @@ Verdict judged(Subject& s) {
     case ProductLaw::independent: return rows_are_independent(s);
     case ProductLaw::special: return specials_arrive(s);
     case ProductLaw::beta: return beta_is_right(s);
+    case ProductLaw::narrow_output: return narrows_by_its_scale(s);
     case ProductLaw::padded: return ignores_zeros(s);
     case ProductLaw::equals_profile: return equals_profile(s);
   }

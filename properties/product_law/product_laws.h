@@ -1,6 +1,6 @@
-// The laws of products, F57 to F63 and F65 (fp8 5.6): what holds of a GEMM on any chip whose accumulator is
-// not shorter than Hopper's, whatever its algorithm. F64 speaks of FP8 outputs, which no op of a plan has.
-// Next: zoo.h.
+// The laws of products, F57 to F65 (fp8 5.6): what holds of a GEMM on any chip whose accumulator is not
+// shorter than Hopper's, whatever its algorithm. An FP8 output (F64) is a product in fp32 whose amax is taken
+// and which is then quantised by a given scale: no op of a plan does all of it at once. Next: zoo.h.
 #pragma once
 
 #include <vector>

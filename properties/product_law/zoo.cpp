@@ -101,7 +101,24 @@ Bytes last_step_dropped(const GemmCase& c, const GemmInputs& inputs) {
   return right(c, kept);
 }
 
+NarrowOutput amax_of_scaled(std::span<const float> values, float scale) {
+  NarrowOutput output = narrow_by_law(values, scale);
+  output.amax *= scale;
+  return output;
+}
+NarrowOutput without_saturation(std::span<const float> values, float scale) {
+  NarrowOutput output = narrow_by_law(values, scale);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (std::abs(values[i] * scale) > 448) output.codes[i] = std::byte{0x7f};
+  }
+  return output;
+}
+
 void as_it_is(ProductQuestion&) {}
+void beyond_e4m3(ProductQuestion& q) {
+  q.power = 8;
+  q.positive = true;
+}
 void long_and_positive(ProductQuestion& q) {
   q.gemm.op.k = 1024;
   q.positive = true;
@@ -129,12 +146,16 @@ constexpr ProductFault kZoo[] = {
     {"Q50", "promotion comes every 256 products and not every 128", ProductLaw::equals_profile,
      long_and_positive, promoted_every_256},
     {"Q51", "beta = 0 multiplies C by zero", ProductLaw::beta, as_it_is, beta_times_c},
+    {"Q52", "the amax of an FP8 output is taken after its scale", ProductLaw::narrow_output, as_it_is, right,
+     amax_of_scaled},
     {"Q56", "the NaN of a padded row enters its neighbour", ProductLaw::independent, as_it_is, nan_leaks},
     {"M1", "the accumulator keeps 8 bits", ProductLaw::exact_window, as_it_is, short_accumulator},
     {"M2", "a scale is applied twice", ProductLaw::scaled, with_scales, scale_twice},
     {"M3", "the accumulator rounds up", ProductLaw::one_signed, as_it_is, rounds_up},
     {"M4", "a NaN code is read as the largest number", ProductLaw::special, as_it_is, nan_is_largest},
     {"M5", "C is added twice", ProductLaw::beta, with_beta, c_twice},
+    {"M7", "an FP8 output beyond the largest number becomes NaN", ProductLaw::narrow_output, beyond_e4m3,
+     right, without_saturation},
     {"M6", "the last partial step of K is dropped", ProductLaw::padded, odd_k, last_step_dropped},
 };
 

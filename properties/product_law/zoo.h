@@ -16,6 +16,7 @@ struct ProductFault {
   ProductLaw law;                    ///< that must catch it
   void (*show)(ProductQuestion& q);  ///< makes a plain FP8 product one that shows it
   Product product;
+  Narrow narrow = narrow_by_law;
 };
 
 std::span<const ProductFault> product_zoo();
