@@ -40,7 +40,8 @@ TEST(Registry, UnknownNamesAreAnsweredWithTheKnownOnes) {
             "backend: \"tpu\" is not a backend; known are \"cpu\", \"cuda\", \"faulty:FAULT\", "
             "\"shadow:REFERENCE,CANDIDATE\"");
   EXPECT_EQ(sentence_of("cpu", "", ErrorKind::bad_input),
-            "profile: \"\" is not an arithmetic profile; known are \"ideal\", \"hopper\"");
+            "profile: \"\" is not an arithmetic profile; known are \"ideal\", \"hopper\", \"volta\", "
+            "\"turing\", \"ampere\", \"ada\", \"hopper-mma-sync\", \"blackwell\"");
   EXPECT_EQ(sentence_of("shadow:cpu", "ideal", ErrorKind::bad_input),
             "backend: \"shadow:cpu\" names one backend where two belong: \"shadow:REFERENCE,CANDIDATE\"");
   const std::string fault = sentence_of("faulty:no-such", "ideal", ErrorKind::bad_input);

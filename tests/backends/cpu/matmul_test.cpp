@@ -136,7 +136,7 @@ TEST(Matmul, WhatTheProfileHasNoRuleForIsRefused) {
   EXPECT_EQ(sentence_of("hopper", plain, DType::f32),
             "GEMM f32 x f32 to f32: profile hopper has no rule for f32 x f32 operands");
   EXPECT_EQ(sentence_of("hopper", scaled, DType::e5m2),
-            "GEMM e5m2 x e5m2 to f32: profile hopper has no rule for e5m2 x e5m2 operands");
+            "GEMM e5m2 x e5m2 to f32: profile hopper has no rule for e5m2 x e5m2 operands with promotion");
   EXPECT_EQ(sentence_of("hopper", blocks, DType::e4m3),
             "GEMM e4m3 x e4m3 to f32: 128x128 scales on both operands are not offered by any library");
   EXPECT_EQ(sentence_of("ideal", plain, DType::f32), "accepted");
