@@ -4,12 +4,10 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
-#include <exception>
-#include <mutex>
 #include <thread>
-#include <vector>
+
+#include "core/each_on_threads.h"
 
 namespace shardcheck::cpu {
 
@@ -23,31 +21,15 @@ struct Pieces {
 inline constexpr std::int64_t kWorthThreads = std::int64_t{16} << 20;
 
 /// Calls body(i) once for every i below pieces.count, in any order. Rethrows the first exception, after all
-/// have ended.
+/// have ended. How many cores there are is asked only where it matters: the answer comes out of a file.
 template <class Body>
 void on_threads(const Pieces& pieces, Body body) {
-  const auto cores = static_cast<std::int64_t>(std::max(1u, std::thread::hardware_concurrency()));
-  const std::int64_t threads = pieces.bytes < kWorthThreads ? 1 : std::min(cores, pieces.count);
-  if (threads <= 1) {
+  if (pieces.bytes < kWorthThreads) {
     for (std::int64_t i = 0; i < pieces.count; ++i) body(i);
     return;
   }
-  std::atomic<std::int64_t> next = 0;
-  std::exception_ptr thrown;
-  std::mutex mutex;
-  const auto work = [&] {
-    try {
-      for (std::int64_t i = next++; i < pieces.count; i = next++) body(i);
-    } catch (...) {
-      const std::lock_guard lock(mutex);
-      if (!thrown) thrown = std::current_exception();
-    }
-  };
-  std::vector<std::thread> others;
-  for (std::int64_t t = 1; t < threads; ++t) others.emplace_back(work);
-  work();
-  for (std::thread& other : others) other.join();
-  if (thrown) std::rethrow_exception(thrown);
+  const auto cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  each_on_threads({.pieces = pieces.count, .threads = cores}, body);
 }
 
 }  // namespace shardcheck::cpu
