@@ -115,7 +115,8 @@ ordered_json finding_json(const Finding& finding) {
                        {"microbatch", finding.microbatch},
                        {"parameter", finding.parameter_name},
                        {"element", finding.element},
-                       {"provenance", finding.provenance}};
+                       {"provenance", finding.provenance},
+                       {"history", finding.history}};
   if (finding.has_values) {
     json["expected"] = to_text(finding.expected);
     json["actual"] = to_text(finding.actual);

@@ -80,7 +80,9 @@ const rows=D.history.map(h=>`<tr class="${h.op===D.first_wrong?"first":h.op===D.
 $("history").innerHTML="<tr><th>op</th><th>rank</th><th>what</th><th>value after it</th><th>holds</th></tr>"+rows;
 D.history.forEach((h,i)=>{const c=$("history").rows[i+1].cells;c[0].textContent=h.op;c[1].textContent=h.rank;
  c[2].textContent=h.text;c[3].textContent=h.value;c[4].textContent=h.contents.join(", ")});
-if(!D.history.length)$("bytes").remove();
+if(!D.history.length){$("history").remove();
+ if(F.history.length){const ol=document.createElement("ol");ol.id="told";$("bytes").append(ol);
+ list("told",F.history)}else $("bytes").remove()}
 list("mends",D.counterfactuals.filter(c=>c.mends).map(c=>c.change));
 list("others",D.counterfactuals.filter(c=>!c.mends).map(c=>c.change+(c.instead?" (breaks "+c.instead+
  " instead)":"")));
@@ -88,7 +90,8 @@ if(!D.counterfactuals.length)$("mend").remove();
 list("lookalikes",D.lookalikes,"alike");list("signatures",D.signatures,"signs");
 put("scenario",D.scenario);put("reproduce",D.reproduce);list("notes",D.notes);
 const hue={write:"#3b7dd8",fold:"#3b7dd8",zero:"#9aa7b5",reduce:"#e08a1e",accumulate:"#7a57c7",scale:"#c9a227",
- divide:"#c9a227",consume:"#1c9a6c",weights:"#2aa5a0",stage:"#b07a4e",unstage:"#b07a4e",dummy:"#c7ced6"};
+ divide:"#c9a227",consume:"#1c9a6c",forward:"#8fb8e8",backward:"#b79be0",recompute:"#cfdff5",
+ weights:"#2aa5a0",stage:"#b07a4e",unstage:"#b07a4e",dummy:"#c7ced6"};
 const colour=o=>hue[o.purpose]||"#c7ced6";
 const used=[...new Set(D.ops.map(o=>o.purpose))];
 $("legend").innerHTML=used.map(p=>`<span><i style="background:${hue[p]||"#c7ced6"}"></i>${p}</span>`).join("")+

@@ -22,7 +22,8 @@ class ExplainPage : public testing::Test {
                 .fault = "B-28"};
     planned = plan_of(scenario);
     apply_fault(planned, scenario);
-    diagnosis.finding = {.clause = "W33", .sentence = "reuses a slot", .rank = 0};
+    diagnosis.finding = {
+        .clause = "W33", .sentence = "reuses a slot", .rank = 0, .history = {"op 3: opened"}};
     diagnosis.first_wrong = races_of(planned.plan).front().second;
     diagnosis.counterfactuals.push_back({"one more slot", true, ""});
   }
@@ -36,6 +37,7 @@ class ExplainPage : public testing::Test {
 TEST_F(ExplainPage, DrawsOpsRacesAndWhatMends) {
   const auto data = nlohmann::json::parse(explain_data(explained()));
   EXPECT_EQ(data["finding"]["clause"], "W33");
+  EXPECT_EQ(data["finding"]["history"].size(), 1u);
   EXPECT_EQ(data["ranks"].size(), 2u);
   EXPECT_FALSE(data["races"].empty());
   EXPECT_EQ(data["races"][0][3], "E2");
