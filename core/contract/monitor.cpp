@@ -4,6 +4,7 @@
 
 #include "core/contract/class_rules.h"
 #include "core/contract/life_rules.h"
+#include "core/contract/ordering.h"
 #include "core/contract/reporter.h"
 #include "core/contract/signalling.h"
 
@@ -28,7 +29,9 @@ std::vector<Finding> judge(const Plan& plan, std::span<const OpIndex> executed) 
 std::vector<Finding> judge(const Plan& plan) {
   std::vector<OpIndex> all(plan.ops.size());
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = OpIndex{static_cast<std::int32_t>(i)};
-  return judge(plan, all);
+  std::vector<Finding> findings = judge(plan, all);
+  if (findings.empty()) findings = judge_order(plan);
+  return findings;
 }
 
 std::vector<std::string> history_of_weight(const Plan& plan, ParamId parameter, OpIndex end) {
