@@ -132,7 +132,8 @@ JudgedCase judge_format_case(Backend& backend, const Case& c) {
   const auto index_of = [](const auto& list, const auto& each) {
     return static_cast<std::size_t>(std::ranges::find(list, each) - std::begin(list));
   };
-  judged.situations = {index_of(kNarrowFormats, value.format), kFormatCount + index_of(kSources, value.source),
+  judged.situations = {index_of(kNarrowFormats, value.format),
+                       kFormatCount + index_of(kSources, value.source),
                        index_of(format_situations(), fmt::format("policy {}", value.policy))};
   return judged;
 }
