@@ -12,7 +12,7 @@ template <class Action, class... Actions>
 concept OneOf = (std::same_as<Action, Actions> || ...);
 
 template <class Action>
-concept ProtocolEvent = OneOf<Action, BeginStep, BeginMicrobatch, Acquire, CloseLease, Flag, Return, Hook,
-                              Ready, Finish, EndStep>;
+concept ProtocolEvent = OneOf<Action, Enqueue, BeginStep, BeginMicrobatch, Acquire, CloseLease, Flag, Return,
+                              Hook, Ready, Finish, EndStep>;
 
 }  // namespace shardcheck

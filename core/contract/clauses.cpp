@@ -99,7 +99,7 @@ constexpr Clause kClauses[] = {
     {"W29", "Last reduction", "The reduction that closes the step covers all microbatches and happens once.",
      "wgrad 5.C", plan},
     {"W30", "Rank symmetry", "All ranks of a group issue the same sequence of collectives.", "wgrad 5.C",
-     nothing},
+     plan},
     {"W31", "no_sync only delays",
      "Suppressing the reduction of a microbatch changes nothing in the local accumulation.", "wgrad 5.C",
      nothing},

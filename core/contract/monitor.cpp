@@ -5,6 +5,7 @@
 #include "core/contract/class_rules.h"
 #include "core/contract/life_rules.h"
 #include "core/contract/ordering.h"
+#include "core/contract/rank_symmetry.h"
 #include "core/contract/reporter.h"
 #include "core/contract/signalling.h"
 
@@ -29,7 +30,8 @@ std::vector<Finding> judge(const Plan& plan, std::span<const OpIndex> executed) 
 std::vector<Finding> judge(const Plan& plan) {
   std::vector<OpIndex> all(plan.ops.size());
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = OpIndex{static_cast<std::int32_t>(i)};
-  std::vector<Finding> findings = judge(plan, all);
+  std::vector<Finding> findings = judge_symmetry(plan);
+  for (Finding& finding : judge(plan, all)) findings.push_back(std::move(finding));
   if (findings.empty()) findings = judge_order(plan);
   return findings;
 }

@@ -16,8 +16,8 @@ namespace shardcheck {
 /// at most 16 are returned. `executed` lists op indices of `plan`.
 std::vector<Finding> judge(const Plan& plan, std::span<const OpIndex> executed);
 
-/// The whole plan, before it runs; where nothing is wrong in the order of the plan, its races too
-/// (ordering.h).
+/// The whole plan, before it runs. First whether all ranks get through their calls (rank_symmetry.h), and
+/// where nothing is wrong in the order of the plan, its races too (ordering.h).
 std::vector<Finding> judge(const Plan& plan);
 
 /// What happens to an FP8 weight before op `end`, a line an op: which version of what it makes. The last 24.

@@ -45,6 +45,18 @@ std::string verb_of_copy(Purpose purpose) {
   return "copy";
 }
 
+}  // namespace
+
+std::string describe(const Communicate& c) {
+  const char* what = c.collective == Collective::all_gather ? ""
+                     : c.reduction == Reduction::sum        ? " (sum)"
+                     : c.reduction == Reduction::average    ? " (average)"
+                                                            : " (maximum)";
+  return fmt::format("{}{}", name_of(c.collective), what);
+}
+
+namespace {
+
 struct Verb {
   const Op& op;
   std::string operator()(const Allocate&) const { return "allocate"; }
@@ -92,12 +104,9 @@ struct Verb {
   std::string operator()(const Add&) const { return verb_of_add(op.why.purpose); }
   std::string operator()(const Scale& scale) const { return fmt::format("scale by {}", scale.factor); }
   std::string operator()(const Communicate& c) const {
-    const char* what = c.collective == Collective::all_gather ? ""
-                       : c.reduction == Reduction::sum        ? " (sum)"
-                       : c.reduction == Reduction::average    ? " (average)"
-                                                              : " (maximum)";
-    return fmt::format("{}{} over groups of {}", name_of(c.collective), what, c.group);
+    return fmt::format("{} over groups of {}", describe(c), c.group);
   }
+  std::string operator()(const Enqueue& enqueue) const { return "call " + (*this)(enqueue.what); }
   std::string operator()(const SgdStep& sgd) const {
     return fmt::format("optimizer step, rate {}", sgd.rate);
   }

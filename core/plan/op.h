@@ -144,6 +144,14 @@ struct Communicate {
   Reduction reduction = Reduction::sum;
   std::int32_t group = 1;
 };
+/// The host of each of the op's ranks enqueues a collective on the op's stream, with operands as Communicate
+/// has them. It tells of a program that differs from rank to rank: where a plan has an Enqueue of a
+/// communicator, Enqueues say which rank calls what there, in the order of the plan (core/plan/symmetry.h).
+/// Without one, every rank calls every Communicate where that stands. Bytes move in Communicate alone.
+struct Enqueue {
+  Communicate what;
+  std::int32_t members = 0;  ///< the communicator is `what.group` ranks from here on in Plan::rank_arena
+};
 /// operand 1 (fp32 master weights) := operand 1 - rate * operand 0: one rounded product, one rounded
 /// difference.
 struct SgdStep {
@@ -196,8 +204,8 @@ struct EndStep {};
 using Action =
     std::variant<Allocate, Undefine, Fill, Gemm, Copy, Cast, Quantize, Dequantize, Matmul, TakeAmax,
                  ScaleFromAmax, QuantizeBlocks, DequantizeBlocks, QuantizeMatrix, DeriveColumnCopy,
-                 CloseDelayedStep, Add, Scale, Communicate, SgdStep, Record, Wait, BeginStep, BeginMicrobatch,
-                 OpenLease, Acquire, CloseLease, Flag, Return, Hook, Ready, Finish, EndStep>;
+                 CloseDelayedStep, Add, Scale, Communicate, Enqueue, SgdStep, Record, Wait, BeginStep,
+                 BeginMicrobatch, OpenLease, Acquire, CloseLease, Flag, Return, Hook, Ready, Finish, EndStep>;
 
 /// The part that an op plays in the contract; the same Add is a fold of param.grad or a shard accumulation.
 enum class Purpose : std::uint8_t {

@@ -114,6 +114,9 @@ bool is_event(const Action& action);
 std::string describe(const Plan& plan, const Op& op);
 
 /// "ranks 0 to 3", "rank 2", "ranks 0, 2".
+/// "all-reduce (sum)".
+std::string describe(const Communicate& communicate);
+
 std::string describe(std::span<const Rank> ranks);
 
 }  // namespace shardcheck

@@ -40,6 +40,7 @@ TEST(Plan, AccessOfEveryAction) {
       {Add{}, 0b11, 0b10},
       {Scale{}, 0b1, 0b1},
       {Communicate{}, 0b01, 0b10},
+      {Enqueue{}, 0, 0, true},
       {SgdStep{}, 0b11, 0b10},
       {Record{}, 0, 0},
       {Wait{}, 0, 0},
