@@ -12,6 +12,7 @@
 #include "properties/gemm_law/gemm_property.h"
 #include "properties/layout_bytes/layout_bytes.h"
 #include "properties/layout_laws/layout_case.h"
+#include "properties/owner_rows.h"
 #include "properties/product_law/product_law_property.h"
 #include "properties/quantisation_law/quantisation_property.h"
 #include "properties/recipe_law/recipe_property.h"
@@ -122,6 +123,12 @@ const std::vector<Property>& table() {
        {"W28"},
        Focus::persistent,
        owned_shard},
+      {.id = "owner-rows",
+       .sentence = "every row of every owner's state machine is taken, and none ends in a breach",
+       .clauses = {"W1", "W2"},
+       .check = examined,
+       .situations = owner_row_names,
+       .reached = owner_rows_of},
       {.id = "fp8-life",
        .sentence =
            "every plan of FP8 weights reads, measures, casts and gathers the version that its step needs",

@@ -44,8 +44,10 @@ struct Property {
   // Of a property whose cases are no training steps; `check` is null then.
   const CaseKind* kind = nullptr;
   JudgedCase (*judge)(Backend& backend, const Case& c) = nullptr;
-  /// All that random cases must reach.
+  /// All that random cases must reach; null: the situations of training steps (generate/situations.h).
   const std::vector<std::string>& (*situations)() = nullptr;
+  /// Which of its own situations a training step reaches.
+  std::vector<std::size_t> (*reached)(const Scenario& scenario) = nullptr;
   /// Its share of a run's cases, in hundredths of what a property of training steps gets.
   std::int64_t share = 100;
 };

@@ -75,7 +75,13 @@ Scenario draw_for_fault(Draw& draw, Focus focus, const Fault& fault) {
   return {};
 }
 
-void count_situations(const Scenario& scenario, std::vector<std::int64_t>& coverage) {
+void count_situations(const Property& property, const Scenario& scenario,
+                      std::vector<std::int64_t>& coverage) {
+  if (property.reached != nullptr) {
+    coverage.resize(property.situations().size());
+    for (const std::size_t i : property.reached(scenario)) ++coverage[i];
+    return;
+  }
   const auto& all = situations();
   coverage.resize(all.size());
   const Geometry geometry = geometry_of(scenario);
@@ -94,7 +100,7 @@ StretchReport random_stretch(const Property& property, const RunOptions& options
                             : draw_for_fault(draw, property.focus, *fault);
   };
   random.holds = [&](const Scenario& scenario) {
-    count_situations(scenario, report.coverage);
+    count_situations(property, scenario, report.coverage);
     const bool holds = findings_of(property, options, context.backend, scenario).empty();
     context.case_done();
     return holds;
@@ -114,7 +120,7 @@ StretchReport exhaustive_stretch(const Property& property, const RunOptions& opt
   each_of_cell(head, [&](const Scenario& scenario) {
     if (context.is_over()) return false;
     ++report.cases;
-    count_situations(scenario, report.coverage);
+    count_situations(property, scenario, report.coverage);
     if (!findings_of(property, options, context.backend, scenario).empty())
       report.failing = counterexample_of(scenario);
     context.case_done();
@@ -151,11 +157,12 @@ Failure shrunk_failure(const Property& property, const RunOptions& options, Back
 }
 
 std::string situation_name(const Property& property, std::size_t index) {
-  return property.kind == nullptr ? std::string(situations()[index].name) : property.situations()[index];
+  return property.situations == nullptr ? std::string(situations()[index].name)
+                                        : property.situations()[index];
 }
 
 bool is_required(const Property& property, std::size_t index) {
-  return property.kind != nullptr || is_required(situations()[index], property.focus);
+  return property.situations != nullptr || is_required(situations()[index], property.focus);
 }
 
 void add_coverage(const Property& property, PropertyReport& report,
@@ -195,7 +202,8 @@ PropertyReport run_random(const Property& property, const RunOptions& options) {
                                        });
   PropertyReport report = report_of(property, options, stretches, stopwatch);
   if (report.cases < kEnoughForCoverage || !options.fault.empty()) return report;
-  const std::size_t count = property.kind == nullptr ? situations().size() : property.situations().size();
+  const std::size_t count =
+      property.situations == nullptr ? situations().size() : property.situations().size();
   for (std::size_t i = 0; i < count; ++i) {
     const std::string name = situation_name(property, i);
     if (is_required(property, i) && report.coverage[name] == 0) report.missing.push_back(name);
@@ -223,7 +231,7 @@ PropertyReport run_one(const Property& property, const Counterexample& given, co
     findings = judge(property, *backend, given).findings;
   } else {
     std::vector<std::int64_t> coverage;
-    count_situations(given.scenario, coverage);
+    count_situations(property, given.scenario, coverage);
     add_coverage(property, report, coverage);
     findings = findings_of(property, options, *backend, given.scenario);
   }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/assert.h"
 
 namespace shardcheck {
@@ -55,9 +57,13 @@ bool ClassRules::is_parameter(const Place& place) const {
   return reporter_.place(place.rank, place.buffer, state_.offset_of(place.atom)).has_value();
 }
 
-std::int32_t ClassRules::group_of(const Place& place) const {
+bool ClassRules::has_outer(const Plan& plan) {
+  return std::ranges::any_of(plan.parameters, [](const PlanParameter& p) { return p.outer > 1; });
+}
+
+bool ClassRules::is_summed(const Place& place, std::int32_t PlanParameter::*over) const {
   const auto found = reporter_.place(place.rank, place.buffer, state_.offset_of(place.atom));
-  return found ? plan_.parameters[static_cast<std::size_t>(found->parameter.value)].group : 1;
+  return found && plan_.parameters[static_cast<std::size_t>(found->parameter.value)].*over > 1;
 }
 
 bool ClassRules::settled(const Place& place, Atom& atom, std::string_view clause_if_not) {
@@ -77,6 +83,7 @@ void ClassRules::written(Atom& atom, Content content) {
     atom.contributions = 0;
     atom.scaled = false;
   }
+  if (content != Content::accumulated && content != Content::valid) atom.outer = false;
 }
 
 void ClassRules::apply(OpIndex index, const std::vector<bool>& hook_reported) {
@@ -103,7 +110,8 @@ void ClassRules::apply(OpIndex index, const std::vector<bool>& hook_reported) {
     case Purpose::zero: return zero(op);
     case Purpose::fold: return write(op, std::holds_alternative<Add>(op.action), 1, hook_reported);
     case Purpose::dummy: return read_placeholder(op);
-    case Purpose::reduce: return launch(op, std::get<Communicate>(op.action));
+    case Purpose::reduce:
+    case Purpose::reduce_outer: return launch(op, std::get<Communicate>(op.action));
     case Purpose::accumulate: return accumulate(op, std::holds_alternative<Add>(op.action));
     case Purpose::stage: return stage(op);
     case Purpose::unstage: return unstage(op);
@@ -253,6 +261,7 @@ void ClassRules::begin_step(const Op& op) {
         atom.content = Content::stale;
         atom.earlier_step = true;
         atom.scaled = false;
+        atom.outer = false;
       }
       atom.tainted = false;
     }

@@ -9,7 +9,8 @@ namespace shardcheck {
 
 class ClassRules {
  public:
-  ClassRules(const Plan& plan, Reporter& reporter) : plan_(plan), reporter_(reporter), state_(plan) {}
+  ClassRules(const Plan& plan, Reporter& reporter)
+      : plan_(plan), reporter_(reporter), state_(plan), has_outer_(has_outer(plan)) {}
 
   /// Applies one op. `hook_reported(rank, parameter)` silences what a breach of the hook causes.
   void apply(OpIndex op, const std::vector<bool>& hook_reported);
@@ -24,8 +25,10 @@ class ClassRules {
   template <class Rule>
   void each_atom(const Op& op, int operand, Rule rule);
   void breach(std::string_view clause, const Place& place, const std::string& sentence);
+  static bool has_outer(const Plan& plan);
   bool is_parameter(const Place& place) const;
-  std::int32_t group_of(const Place& place) const;
+  /// True when the parameter in these bytes is summed over several ranks, or outer groups of them.
+  bool is_summed(const Place& place, std::int32_t PlanParameter::*over) const;
   /// Settles the atom for the op's stream; false (and reported) when it is still in flight.
   bool settled(const Place& place, Atom& atom, std::string_view clause_if_not);
   void written(Atom& atom, Content content);
@@ -36,7 +39,7 @@ class ClassRules {
   void zero(const Op& op);
   void scale(const Op& op, const Scale& scale);
   void launch(const Op& op, const Communicate& communicate);
-  Content judge_sum(std::span<const Place> addends);
+  Content judge_sum(std::span<const Place> addends, Purpose axis);
   void accumulate(const Op& op, bool add);
   bool spend_source(const Place& place, Atom& atom);
   void stage(const Op& op);
@@ -52,6 +55,7 @@ class ClassRules {
   const Plan& plan_;
   Reporter& reporter_;
   ContentState state_;
+  bool has_outer_;           // some parameter is summed over outer groups
   std::int32_t index_ = -1;  // of the op being applied, in the order of execution
   Stream stream_ = Stream::compute;
 };

@@ -28,6 +28,7 @@ struct Atom {
   Content after = Content::none;  ///< in flight: what it becomes when the collective is done
   bool scaled = false;            ///< its contributions carry the scale already
   bool earlier_step = false;      ///< stale because a step ended
+  bool outer = false;             ///< its contributions are summed over the outer groups too
   bool lease_open = false;
   bool tainted = false;  ///< a finding was reported here: what follows from it is not reported again
   std::uint16_t contributions = 0;

@@ -12,7 +12,18 @@ namespace shardcheck {
 namespace {
 
 /// The part that an op plays in an order.
-enum class Act : std::uint8_t { write, zero, scale, reduce, accumulate, consume, open, close, other };
+enum class Act : std::uint8_t {
+  write,
+  zero,
+  scale,
+  reduce,
+  reduce_outer,
+  accumulate,
+  consume,
+  open,
+  close,
+  other
+};
 
 Act act_of(const Op& op) {
   if (std::holds_alternative<OpenLease>(op.action)) return Act::open;
@@ -25,6 +36,7 @@ Act act_of(const Op& op) {
     case Purpose::scale:
     case Purpose::stage: return Act::scale;
     case Purpose::reduce: return Act::reduce;
+    case Purpose::reduce_outer: return Act::reduce_outer;
     case Purpose::accumulate:
     case Purpose::unstage: return Act::accumulate;
     case Purpose::divide:
@@ -37,6 +49,7 @@ constexpr RequiredEdge kReadsPartial{"E1", "W21", "the reduction reads a gradien
 constexpr RequiredEdge kSlot{"E2", "W33", "the slot holds two layers at once"};
 constexpr RequiredEdge kScatter{"E3", "W23", "the shard misses data"};
 constexpr RequiredEdge kShard{"E4", "W23", "one of the two updates of the shard is lost"};
+constexpr RequiredEdge kOuter{"E5", "W29", "the replicas miss early microbatches"};
 constexpr RequiredEdge kFree{"E6", "W34", "another layer may get this storage while it is in use"};
 constexpr RequiredEdge kResult{"E7", "W23", "the consumer reads an older gradient"};
 constexpr RequiredEdge kConsumer{"E8", "W6", "the consumer reads bytes of the next step"};
@@ -60,6 +73,7 @@ RequiredEdge edge_between(Act first, Act second, BufferRole role) {
   if (second == Act::consume) return kResult;
   if (first == Act::zero || second == Act::zero) return role == BufferRole::lease_slot ? kFill : kZero;
   if (first == Act::accumulate && second == Act::accumulate) return kShard;
+  if (second == Act::reduce_outer) return kOuter;
   if (first == Act::write) return kReadsPartial;
   if (second == Act::write) return kFlight;
   return kScatter;

@@ -14,7 +14,7 @@ bool overlaps(View a, View b) {
 }  // namespace
 
 /// What the sum over the ranks [first, first + group) of the op gives for one atom of the input.
-Content ClassRules::judge_sum(std::span<const Place> addends) {
+Content ClassRules::judge_sum(std::span<const Place> addends, Purpose axis) {
   std::size_t stale = 0;
   bool is_of_earlier_step = false;
   for (const Place& place : addends) {
@@ -22,7 +22,7 @@ Content ClassRules::judge_sum(std::span<const Place> addends) {
     if (!settled(place, atom, "W21")) continue;
     if (atom.content == Content::undefined && is_parameter(place)) {
       breach("W7", place, "reduces bytes that nobody wrote or zeroed");
-    } else if (atom.content == Content::valid) {
+    } else if (atom.content == Content::valid && (axis == Purpose::reduce || atom.outer)) {
       breach("W27", place, "reduces a gradient that is already reduced");
     } else if (atom.content == Content::none) {
       breach("W33", place, "reduces storage that was returned to the pool");
@@ -48,6 +48,7 @@ void ClassRules::launch(const Op& op, const Communicate& communicate) {
   const auto inputs = plan_.operand(op, 0), outputs = plan_.operand(op, 1);
   const bool scatters = communicate.collective == Collective::reduce_scatter;
   const auto group = static_cast<std::size_t>(communicate.group);
+  const bool is_outer = op.why.purpose == Purpose::reduce_outer;
   std::vector<std::pair<std::int32_t, std::int32_t>> input(ranks.size()), output(ranks.size());
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     input[i] = i > 0 && inputs[i] == inputs[i - 1] ? input[i - 1] : state_.atoms(inputs[i]);
@@ -59,7 +60,7 @@ void ClassRules::launch(const Op& op, const Communicate& communicate) {
       for (std::size_t i = 0; i < group; ++i) {
         addends[i] = {ranks[first + i], inputs[first + i].buffer, input[first + i].first + a};
       }
-      const Content sum = judge_sum(addends);
+      const Content sum = judge_sum(addends, op.why.purpose);
       for (std::size_t i = 0; i < group; ++i) {
         const auto [own_first, own_last] = output[first + i];
         const bool own = addends[i].atom >= own_first && addends[i].atom < own_last;
@@ -67,14 +68,17 @@ void ClassRules::launch(const Op& op, const Communicate& communicate) {
         written(atom, Content::in_flight);
         atom.after = scatters && !own ? Content::stale : sum;
         atom.earlier_step = false;
+        atom.outer = is_outer;
       }
     }
   }
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     for (std::int32_t a = output[i].first; a < output[i].second; ++a) {
       if (a >= input[i].first && a < input[i].second) continue;  // in place
-      written(state_.at(ranks[i], a), Content::in_flight);
-      state_.at(ranks[i], a).after = Content::valid;
+      Atom& atom = state_.at(ranks[i], a);
+      written(atom, Content::in_flight);
+      atom.after = Content::valid;
+      atom.outer = is_outer;
     }
   }
 }
@@ -83,7 +87,8 @@ void ClassRules::launch(const Op& op, const Communicate& communicate) {
 bool ClassRules::spend_source(const Place& place, Atom& atom) {
   if (!settled(place, atom, "W23")) return false;
   const bool local = atom.content == Content::accumulated || atom.content == Content::zero;
-  if (local && group_of(place) > 1) {
+  const bool is_partial = plan_.buffer(place.buffer).role == BufferRole::shard;  // FSDP2, hybrid
+  if (local && !is_partial && is_summed(place, &PlanParameter::group)) {
     breach("W21", place, "accumulates a contribution that was never reduced");
   } else if (atom.content == Content::stale) {
     breach("W28", place, "accumulates the part that a reduce-scatter left stale");
@@ -101,7 +106,13 @@ void ClassRules::accumulate(const Op& op, bool add) {
   const View source = plan_.operand(op, 0)[0];
   const View shard = plan_.operand(op, 1)[0];
   const bool alias = overlaps(source, shard);
-  if (!alias) each_atom(op, 0, [&](const Place& place, Atom& atom) { spend_source(place, atom); });
+  bool is_outer = false;
+  if (!alias) {
+    each_atom(op, 0, [&](const Place& place, Atom& atom) {
+      is_outer |= atom.outer;
+      spend_source(place, atom);
+    });
+  }
   each_atom(op, 1, [&](const Place& place, Atom& atom) {
     if (!settled(place, atom, "W22")) return;
     if (alias) {
@@ -111,6 +122,9 @@ void ClassRules::accumulate(const Op& op, bool add) {
              atom.content == Content::stale
                  ? "accumulates onto the shard of an earlier step, which was not zeroed"
                  : "accumulates onto a shard that was never zeroed");
+    } else if (add && atom.outer && !is_outer &&
+               (atom.content == Content::valid || atom.content == Content::accumulated)) {
+      breach("W29", place, "accumulates onto a shard that is reduced over the outer groups already");
     } else if (!add && atom.content == Content::accumulated) {
       breach("W26", place, "copies a reduced gradient over the running shard accumulator");
     } else if (add && atom.content == Content::accumulated && atom.scaled) {
@@ -119,6 +133,7 @@ void ClassRules::accumulate(const Op& op, bool add) {
     const std::uint16_t before = add ? atom.contributions : 0;
     written(atom, Content::accumulated);
     atom.contributions = static_cast<std::uint16_t>(before + 1);
+    atom.outer = is_outer;
   });
 }
 
@@ -160,7 +175,9 @@ void ClassRules::unstage(const Op& op) {
       const Place place{ranks[i], plan_.operand(op, 0)[i].buffer, from.first + a};
       Atom& source = state_.at(ranks[i], from.first + a);
       settled(place, source, "W23");
-      written(state_.at(ranks[i], to.first + a), source.content);
+      Atom& target = state_.at(ranks[i], to.first + a);
+      written(target, source.content);
+      target.outer = source.outer;
     }
   }
 }
@@ -170,8 +187,11 @@ void ClassRules::finish(const Op& op) {
     if (!settled(place, atom, "W23")) return;
     const BufferRole role = plan_.buffer(place.buffer).role;
     const bool local = atom.content == Content::accumulated || atom.content == Content::zero;
-    if (local && role != BufferRole::shard && group_of(place) > 1) {
+    const bool ends = atom.content != Content::stale && atom.content != Content::undefined;
+    if (local && role != BufferRole::shard && is_summed(place, &PlanParameter::group)) {
       breach("W29", place, "the step ends without a reduction of this gradient");
+    } else if (has_outer_ && ends && !atom.outer && is_summed(place, &PlanParameter::outer)) {
+      breach("W29", place, "the step ends without the reduction over the outer groups");
     } else if (atom.content == Content::stale && is_parameter(place)) {
       breach("W28", place, "hands stale bytes to the consumer");
     } else if (atom.content == Content::undefined && is_parameter(place)) {

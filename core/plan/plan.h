@@ -44,7 +44,8 @@ struct PlanParameter {
   std::string name;
   std::int64_t rows = 0, columns = 0;
   bool trainable = true;
-  std::int32_t group = 1;  ///< ranks over which its gradient is summed
+  std::int32_t group = 1;  ///< ranks over which its gradient is summed, inside one outer group
+  std::int32_t outer = 1;  ///< outer groups over which those sums are summed once more
   std::int64_t numel() const { return rows * columns; }
 };
 
@@ -113,10 +114,10 @@ bool is_event(const Action& action);
 /// main_grad[0:4) on ranks 0 to 1".
 std::string describe(const Plan& plan, const Op& op);
 
-/// "ranks 0 to 3", "rank 2", "ranks 0, 2".
 /// "all-reduce (sum)".
 std::string describe(const Communicate& communicate);
 
+/// "ranks 0 to 3", "rank 2", "ranks 0, 2".
 std::string describe(std::span<const Rank> ranks);
 
 }  // namespace shardcheck

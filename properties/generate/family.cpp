@@ -66,7 +66,7 @@ std::vector<Scenario> family_cells(std::int32_t size) {
             for (int strategy = 0; strategy < kStrategies; ++strategy) {
               s.write_mode = mode;
               s.strategy = static_cast<Strategy>(strategy);
-              cells.push_back(s);
+              if (mode == WriteMode::r7 || !is_unfused_only(s.strategy)) cells.push_back(s);
             }
           }
         }

@@ -26,11 +26,36 @@ void draw_mesh(Draw& draw, Focus focus, Scenario& s) {
   s.expert_parallel = draw_expert_parallel(draw, focus, s.ranks);
 }
 
+/// Properties of fused writes and of FP8 weights want an owner that has them.
+bool wants_fused_owner(Focus focus) {
+  return focus == Focus::today || focus == Focus::mixed_uses || focus == Focus::repeated_uses ||
+         focus == Focus::fp8;
+}
+
 Strategy draw_strategy(Draw& draw, Focus focus) {
+  using enum Strategy;
+  const bool fused = wants_fused_owner(focus) || draw.chance(60);
   const bool leases = focus == Focus::leases || (focus == Focus::overlap && draw.chance(50));
-  if (leases) return draw.pick({Strategy::fsdp_optim_grads, Strategy::fsdp_optim_grads_params});
-  const std::int32_t kinds = focus == Focus::persistent ? 4 : kStrategies;
-  return static_cast<Strategy>(draw.below(kinds));
+  if (leases && fused) return draw.pick({fsdp_optim_grads, fsdp_optim_grads_params});
+  if (leases) return draw.pick({fsdp_v2, fsdp2, deepspeed_2, deepspeed_3});
+  if (focus == Focus::persistent)
+    return draw.pick({megatron_ddp, megatron_ddp_zero1, fsdp_no_shard, fsdp_optim, deepspeed_1});
+  if (fused) return static_cast<Strategy>(draw.below(static_cast<std::int32_t>(fsdp_v2)));
+  return draw.pick({fsdp_v2, fsdp2, deepspeed_1, deepspeed_2, deepspeed_3});
+}
+
+/// A hybrid mesh, and the switches of FSDP2.
+void draw_outer(Draw& draw, Focus focus, Scenario& s) {
+  const std::int32_t most = s.ranks / s.expert_parallel;
+  if (allows_outer(s.strategy) && focus != Focus::fp8 && most > 1 && draw.chance(40)) {
+    s.outer = 2 + draw.below(most - 1);
+    while (most % s.outer != 0) ++s.outer;
+    const bool may_shard = has_leases(s.strategy) && s.strategy != Strategy::fsdp2;
+    if (may_shard && draw.chance(40)) s.outer_mode = OuterMode::shard;
+  }
+  if (s.strategy != Strategy::fsdp2) return;
+  if (draw.chance(35)) s.sync = Sync::last;
+  if (s.outer > 1 && draw.chance(40)) s.outer_sync = Sync::every;
 }
 
 void draw_owner(Draw& draw, Focus focus, Scenario& s) {
@@ -39,6 +64,8 @@ void draw_owner(Draw& draw, Focus focus, Scenario& s) {
   if (draw.chance(focus == Focus::overlap ? 70 : 35)) s.bucket_size = 1 + draw.below(24);
   s.overlap = draw.chance(focus == Focus::overlap ? 95 : 70);
   s.slots = draw.pick(slots);
+  if (has_leases(s.strategy) && !replaces_first(s.strategy) && draw.chance(20)) s.zeroing = false;
+  draw_outer(draw, focus, s);
 }
 
 void draw_schedule(Draw& draw, Focus focus, Scenario& s) {
@@ -88,6 +115,7 @@ void draw_protocol(Draw& draw, Focus focus, Scenario& s) {
   constexpr Weighted<Execution> executions[] = {
       {Execution::eager, 58}, {Execution::delayed, 21}, {Execution::graph, 21}};
   s.write_mode = focus == Focus::today ? draw.pick(today) : draw.pick(usual);
+  if (is_unfused_only(s.strategy)) s.write_mode = draw.pick({r5, r6, r7});
   if (s.write_mode == r4 && has_leases(s.strategy)) s.write_mode = r3;
   s.first_microbatch = s.write_mode == te_module ? draw.pick(drivers) : FirstMicrobatch::none;
   s.execution = draw.pick(executions);
@@ -122,6 +150,9 @@ Scenario draw_all_but_protocol(Draw& draw, Focus focus) {
   draw_owner(draw, focus, s);
   draw_schedule(draw, focus, s);
   draw_model(draw, focus, s);
+  if (is_unfused_only(s.strategy)) {
+    for (ScenarioUse& use : s.uses) use.producer = Producer::unfused;
+  }
   if (focus == Focus::fp8) draw_fp8(draw, s);
   draw_silences(draw, focus, s);
   draw_numerics(draw, focus, s);

@@ -62,6 +62,11 @@ void repair(Scenario& s) {
   }
   s.token_counts = std::move(kept);
   s.expert_parallel = std::gcd(s.expert_parallel, s.ranks);
+  s.outer = allows_outer(s.strategy) ? std::gcd(s.outer, s.ranks / s.expert_parallel) : 1;
+  if (s.outer == 1 || s.strategy == Strategy::fsdp2 || !has_leases(s.strategy))
+    s.outer_mode = OuterMode::replicate;
+  if (s.strategy != Strategy::fsdp2) s.sync = Sync::every;
+  if (s.strategy != Strategy::fsdp2 || s.outer == 1) s.outer_sync = Sync::last;
   const bool fuses = std::ranges::count(s.uses, Producer::fused, &ScenarioUse::producer) > 0;
   if (!fuses || s.write_mode == WriteMode::r7) s.execution = Execution::eager;
   if (s.write_mode != WriteMode::te_module) s.first_microbatch = FirstMicrobatch::none;
@@ -156,6 +161,10 @@ void try_protocol(Candidates& to, const Scenario& s) {
   to.try_value(&Scenario::overlap, false);
   to.try_value(&Scenario::slots, 2);
   to.try_value(&Scenario::expert_parallel, 1);
+  to.try_value(&Scenario::outer, 1);
+  to.try_value(&Scenario::outer_mode, OuterMode::replicate);
+  to.try_value(&Scenario::sync, Sync::every);
+  to.try_value(&Scenario::outer_sync, Sync::last);
 }
 
 void try_numerics(Candidates& to) {
@@ -291,6 +300,10 @@ Complexity complexity_of(const Scenario& s) {
           s.overlap,
           s.slots != 2,
           s.expert_parallel,
+          s.outer,
+          static_cast<std::int64_t>(s.outer_mode),
+          s.sync == Sync::last,
+          s.outer_sync == Sync::every,
           static_cast<std::int64_t>(s.loss),
           static_cast<std::int64_t>(s.scaling),
           s.main_grad != DType::f32,

@@ -85,9 +85,14 @@ bool has_empty_shard(const Scenario& s, const Geometry& geometry, std::int32_t p
   const std::int32_t b = geometry.bucket_of[static_cast<std::size_t>(parameter)];
   if (!shards_gradient(s.strategy) || b < 0) return false;
   const OwnerBucket& bucket = geometry.buckets[static_cast<std::size_t>(b)];
-  const Member& member = geometry.place_of[static_cast<std::size_t>(parameter)];
-  const std::int64_t first = member.lo / bucket.slice(), last = (member.hi - 1) / bucket.slice();
-  return last - first + 1 < bucket.group;
+  std::int64_t holders = 0, last = -1;  // slices with an element, ascending with the places of pieces
+  for (const Member& member : bucket.members) {
+    if (member.parameter != parameter) continue;
+    const std::int64_t first = std::max(member.lo / bucket.slice(), last + 1);
+    last = std::max(last, (member.hi - 1) / bucket.slice());
+    holders += last - first + 1;
+  }
+  return holders < bucket.group;
 }
 
 bool has_uneven_shape(const Scenario& s, const Geometry& geometry, std::int32_t parameter) {
@@ -106,7 +111,7 @@ bool has_cut_block(const Scenario& s, const Geometry& geometry, std::int32_t par
   if (!has_fp8_weight(s, parameter) || !shards_gradient(s.strategy)) return false;
   const auto p = static_cast<std::size_t>(parameter);
   const OwnerBucket& bucket = geometry.buckets[static_cast<std::size_t>(geometry.bucket_of[p])];
-  const Member& member = geometry.place_of[p];
+  const Member& member = geometry.pieces_of[p].front();
   const recipe::BlockShape block = recipe::find_recipe(s.fp8->recipe)->block;
   for (std::int64_t cut = bucket.slice(); cut < bucket.numel(); cut += bucket.slice()) {
     if (cut <= member.lo || cut >= member.hi) continue;

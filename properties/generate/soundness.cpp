@@ -41,7 +41,7 @@ bool is_trainable(const Scenario& s, std::int32_t parameter) {
 /// hook has read it: the hook then takes the placeholder for a gradient (W12). Hooks of shared parameters and
 /// of delayed writes wait for the end of backward.
 bool is_flag_lowered_early(const Scenario& s, std::int32_t parameter, const Uses& uses) {
-  const bool unshard_lowers = is_fsdp(s.strategy) && s.strategy != Strategy::fsdp_no_shard;
+  const bool unshard_lowers = is_megatron_fsdp_v1(s.strategy) && s.strategy != Strategy::fsdp_no_shard;
   const bool hook_waits = uses.all() > 1 || s.execution == Execution::delayed;
   if (!unshard_lowers || !hook_waits) return false;
   const std::int32_t unit = s.parameters[static_cast<std::size_t>(parameter)].unit;
@@ -82,7 +82,7 @@ bool changes_beta_with_microbatch(const Scenario& s) {
 /// Today's hooks and a predicate of today or R1 to R4, for a parameter that has uses.
 bool is_parameter_sound(const Scenario& s, std::int32_t parameter, const Uses& uses) {
   // FSDP's hook drops or copies where it would have to add (W13); DDP's adds, as zero_out_wgrad is set.
-  if (is_fsdp(s.strategy) && uses.writes() > 0 && uses.unfused > 0) return false;
+  if (is_megatron_fsdp_v1(s.strategy) && uses.writes() > 0 && uses.unfused > 0) return false;
   if (is_flag_lowered_early(s, parameter, uses)) return false;
   if (uses.fused == 0) return true;
   // A lease is undefined at first, and only an unshard tells today's producers so (table 4.2, M3 or M4).
@@ -120,7 +120,8 @@ bool is_overwritten_by_r4(const Scenario& s, std::int32_t parameter, const Uses&
 bool is_sound(const Scenario& s) {
   const bool overwrites = s.write_mode == WriteMode::r4;
   // A persistent destination that is added to must be zeroed (W6); a shard may also be copied onto.
-  if (!s.zeroing && !has_leases(s.strategy) && !overwrites) return false;
+  const bool keeps = !has_leases(s.strategy) && !replaces_first(s.strategy);
+  if (!s.zeroing && keeps && !overwrites) return false;
   if (has_reference_hooks(s.write_mode)) return true;
   for (std::int32_t p = 0; p < std::ssize(s.parameters); ++p) {
     if (!is_trainable(s, p)) continue;

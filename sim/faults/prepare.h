@@ -33,6 +33,13 @@ inline void two_ranks(Scenario& s) {
   s.ranks = 2;
   s.expert_parallel = 1;
 }
+/// An owner of the same kind whose producers may be fused.
+inline void fusing_owner(Scenario& s) {
+  if (!is_unfused_only(s.strategy)) return;
+  s.strategy = has_leases(s.strategy) ? Strategy::fsdp_optim_grads : Strategy::megatron_ddp_zero1;
+  s.sync = Sync::every;
+  s.outer_sync = Sync::last;
+}
 /// The first parameter is a trainable matrix.
 inline void matrix(Scenario& s) {
   ScenarioParameter& p = s.parameters.front();
@@ -50,6 +57,7 @@ inline void uses(Scenario& s, std::initializer_list<Producer> producers) {
   used(s);
   std::erase_if(s.uses, [](const ScenarioUse& use) { return use.parameter == 0; });
   for (Producer producer : producers) s.uses.push_back({0, producer, -1});
+  if (std::ranges::count(producers, Producer::unfused) < std::ssize(producers)) fusing_owner(s);
   if (s.write_mode == WriteMode::r7) s.write_mode = WriteMode::r5;
 }
 inline void fused(Scenario& s) {
@@ -66,6 +74,7 @@ inline void expert(Scenario& s, std::int32_t group) {
   if (std::none_of(s.uses.begin(), s.uses.end(), [](const ScenarioUse& use) { return use.parameter == 0; })) {
     s.uses.push_back({0, Producer::fused, -1});
   }
+  fusing_owner(s);
   if (s.write_mode == WriteMode::r7) s.write_mode = WriteMode::r5;
 }
 /// Silences and token counts of ranks and microbatches that are not there any more go.

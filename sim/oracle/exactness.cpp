@@ -58,7 +58,9 @@ RoundingPath path_of(const Scenario& s, const ScenarioData& data, std::int32_t p
   add_roundings(path, s.comm, 1);      // staging
   add_roundings(path, s.comm, 2);      // scale, or premultiplied average
   add_roundings(path, DType::f32, 2);  // the scale's own representation, before and late
-  add_roundings(path, s.comm, domain_size(s, p.expert) - 1);
+  add_roundings(path, s.comm, inner_size(s, p.expert) - 1);
+  if (s.outer > 1) add_roundings(path, type_of_outer_sum(s), s.outer);  // and a premultiplied average
+  if (s.strategy == Strategy::fsdp2) add_roundings(path, s.comm, s.microbatches);  // partial sums
   add_roundings(path, s.main_grad, 1 + s.microbatches);  // back from staging, or onto the shard
   add_roundings(path, s.main_grad, 1);                   // a late scale
   return path;

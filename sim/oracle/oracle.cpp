@@ -61,9 +61,13 @@ Oracle::Oracle(const Scenario& scenario, const ScenarioData& data) : scenario_(s
 double Oracle::scale_of(std::int32_t parameter) const {
   const Scenario& s = scenario_;
   if (s.loss == Loss::per_token) return 1.0 / static_cast<double>(tokens_of_step(s));
-  const std::int32_t group = domain_size(s, s.parameters[static_cast<std::size_t>(parameter)].expert);
-  if (s.scaling != Scaling::in_collective || group == 1) return 1.0 / s.ranks;
-  return rounded_to(s.comm, 1.0 / group) * group / s.ranks;
+  if (s.scaling != Scaling::in_collective) return 1.0 / s.ranks;
+  // An average multiplies by the inverse of its group, rounded to the type that it adds in.
+  const auto rounding = [](DType type, std::int32_t group) {
+    return group == 1 ? 1.0 : rounded_to(type, 1.0 / group) * group;
+  };
+  const std::int32_t group = inner_size(s, s.parameters[static_cast<std::size_t>(parameter)].expert);
+  return rounding(s.comm, group) * rounding(type_of_outer_sum(s), s.outer) / s.ranks;
 }
 
 Expected Oracle::expected(std::int32_t parameter, std::int32_t step, std::int32_t rank, Rows rows) const {

@@ -25,21 +25,27 @@ HookAction fsdp_action(const HostState& host, bool leases) {
 HookAction action_of(const Job& job, const HostState& host, std::int32_t parameter) {
   const Scenario& s = job.scenario;
   if (has_reference_hooks(s.write_mode)) return reference_action(host);
-  if (is_fsdp(s.strategy)) return fsdp_action(host, has_leases(s.strategy));
+  if (is_megatron_fsdp_v1(s.strategy)) return fsdp_action(host, has_leases(s.strategy));
   return ddp_action(host, job.is_mixed(parameter));
 }
 
+Row row_of(HookAction action) {
+  switch (action) {
+    case HookAction::drop: return Row::hook_drop;
+    case HookAction::add: return Row::hook_add;
+    case HookAction::copy: return Row::hook_copy;
+    default: return Row::hook_nothing;
+  }
+}
+
 void fold(Job& job, Owner& owner, std::int32_t parameter, HookAction action, std::span<const Rank> ranks) {
-  const View destination = owner.acquire(parameter);
   const View gradient = gradient_of_autograd(job, parameter);
-  if (action == HookAction::add) {
-    job.build.op(Add{}, job.why(Purpose::fold, parameter), Stream::compute, ranks)
-        .on(gradient)
-        .on(destination);
-  } else {
-    job.build.op(Copy{}, job.why(Purpose::fold, parameter), Stream::compute, ranks)
-        .on(gradient)
-        .on(destination);
+  for (const Piece& piece : owner.acquire(parameter)) {
+    if (action == HookAction::add)
+      job.build.op(Add{}, job.why(Purpose::fold, parameter), Stream::compute, ranks);
+    else
+      job.build.op(Copy{}, job.why(Purpose::fold, parameter), Stream::compute, ranks);
+    job.build.on({gradient.buffer, gradient.offset + piece.first, piece.view.numel}).on(piece.view);
   }
   for (Rank rank : ranks) {
     job.host(rank, parameter).touched = true;
@@ -51,18 +57,20 @@ void fold(Job& job, Owner& owner, std::int32_t parameter, HookAction action, std
 
 bool is_hook_postponed(const Job& job, std::int32_t parameter) {
   const Scenario& s = job.scenario;
-  return is_fsdp(s.strategy) && !has_reference_hooks(s.write_mode) && job.uses_of(parameter) > 1;
+  return is_megatron_fsdp_v1(s.strategy) && !has_reference_hooks(s.write_mode) && job.uses_of(parameter) > 1;
 }
 
 void run_hook(Job& job, Owner& owner, std::int32_t parameter) {
   const auto action_on = [&](Rank rank) { return action_of(job, job.host(rank, parameter), parameter); };
   job.each_group(job.all_ranks, action_on, [&](HookAction action, std::span<const Rank> ranks) {
+    job.take(row_of(action));
     if (action == HookAction::nothing) return;
     const bool folds = action == HookAction::add || action == HookAction::copy;
     if (folds) add_placeholder(job, parameter, ranks);
     job.build.op(Hook{action}, job.why(Purpose::none, parameter), Stream::compute, ranks);
     if (folds) fold(job, owner, parameter, action, ranks);
-    const bool lowers = is_fsdp(job.scenario.strategy) && !has_reference_hooks(job.scenario.write_mode);
+    const bool lowers =
+        is_megatron_fsdp_v1(job.scenario.strategy) && !has_reference_hooks(job.scenario.write_mode);
     for (Rank rank : ranks) {
       HostState& host = job.host(rank, parameter);
       host.real = host.dummies = 0;

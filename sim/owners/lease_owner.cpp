@@ -1,6 +1,7 @@
-// Megatron-FSDP v1 with sharded gradients (wgrad 3.4, sharded strategies): a bucket's destination is a
-// temporary lease of a recycled slot, reduced in every microbatch and accumulated onto a persistent shard. A
-// lease begins with undefined bytes; ranges that nobody wrote are zero-filled before the reduction.
+// Owners whose destination is a temporary lease of a recycled slot: Megatron-FSDP v1 with sharded gradients,
+// Megatron-FSDP v2, FSDP2, DeepSpeed ZeRO-2 and ZeRO-3 (wgrad 3.3 to 3.6, 3.8, 3.9). A bucket is reduced in
+// every microbatch, or under FSDP2 where the user says so, and accumulated onto a persistent shard. A lease
+// begins with undefined bytes; ranges that nobody wrote are zero-filled before the reduction.
 #include <algorithm>
 
 #include "sim/owners/owner.h"
@@ -19,8 +20,13 @@ class LeaseOwner : public Owner {
     for (const OwnerBucket& bucket : job_.geometry.buckets) {
       const std::string number = std::to_string(shards_.size());
       shards_.push_back(job_.allocate("shard." + number, BufferRole::shard, s.main_grad, bucket.slice()));
-      const BufferId master =
-          job_.allocate("master." + number, BufferRole::master, DType::f32, bucket.slice());
+      place(bucket, shards_.back());
+      if (has_partials()) {
+        partials_.push_back(job_.allocate("partial." + number, BufferRole::shard, s.comm, bucket.slice()));
+        place_slices(bucket, partials_.back());
+      }
+      const std::int64_t owned = outer_part(s, {{}, 0, bucket.slice()}, Rank{0}).numel;
+      const BufferId master = job_.allocate("master." + number, BufferRole::master, DType::f32, owned);
       job_.build.op(Fill{0}, job_.why(Purpose::setup), Stream::compute, job_.all_ranks)
           .on(job_.build.whole(master));
       job_.masters.push_back(master);
@@ -28,14 +34,15 @@ class LeaseOwner : public Owner {
       plan.buckets.emplace_back();
       append_placements(bucket, 0, bucket.numel(), {BufferId{-1}, 0, bucket.numel()}, Rank{-1},
                         plan.buckets.back());
-      place(bucket, shards_.back());
     }
     leases_.resize(job_.geometry.buckets.size());
     for (std::int32_t i = 0; i < s.slots; ++i) add_slot();
   }
 
   void begin_step() override {
-    if (job_.scenario.zeroing) {
+    const bool fills = zeroes(job_.scenario);
+    job_.take(fills ? Row::zero : Row::replace);
+    if (fills) {
       for (BufferId shard : shards_) {
         job_.build.op(Fill{0}, job_.why(Purpose::zero), Stream::compute, job_.all_ranks)
             .on(job_.build.whole(shard));
@@ -47,51 +54,66 @@ class LeaseOwner : public Owner {
         job_.host(rank, static_cast<std::int32_t>(p)).added = false;
       }
     }
-    accumulated_.assign(shards_.size(), job_.scenario.zeroing);
+    has_sum_.assign(shards_.size(), fills);
+    has_partial_sum_.assign(partials_.size(), false);
   }
 
   void unshard(std::int32_t unit) override {
     if (has_reference_hooks(job_.scenario.write_mode)) return;
+    job_.take(Row::rewrite_flags);
     for (std::size_t p = 0; p < job_.scenario.parameters.size(); ++p) {
       const ScenarioParameter& parameter = job_.scenario.parameters[p];
       if (parameter.unit == unit && parameter.trainable) rewrite_flags(static_cast<std::int32_t>(p));
     }
   }
 
-  View acquire(std::int32_t parameter) override {
+  std::vector<Piece> acquire(std::int32_t parameter) override {
     const auto b = static_cast<std::size_t>(job_.geometry.bucket_of[static_cast<std::size_t>(parameter)]);
     if (leases_[b].slot < 0) open(b);
-    const Member& member = job_.geometry.place_of[static_cast<std::size_t>(parameter)];
-    return {slots_[static_cast<std::size_t>(leases_[b].slot)].buffer, member.lo, member.hi - member.lo};
+    const BufferId slot = slots_[static_cast<std::size_t>(leases_[b].slot)].buffer;
+    std::vector<Piece> pieces;
+    for (const Member& member : job_.geometry.pieces_of[static_cast<std::size_t>(parameter)])
+      pieces.push_back({{slot, member.lo, member.hi - member.lo}, member.first});
+    return pieces;
   }
 
   void parameter_done(std::int32_t parameter) override {
     const auto b = static_cast<std::size_t>(job_.geometry.bucket_of[static_cast<std::size_t>(parameter)]);
-    if (++leases_[b].done == std::ssize(job_.geometry.buckets[b].members)) complete(b);
+    ++leases_[b].done;
+    if (!reduces_now() || leases_[b].done < std::ssize(job_.geometry.buckets[b].parameters)) return;
+    job_.take(Row::launch);
+    complete(b);
   }
 
   void end_backward(bool) override {
     for (std::size_t b = 0; b < leases_.size(); ++b) {
-      if (!leases_[b].completed) complete(b);
+      if (!reduces_now()) {
+        leases_[b].done = 0;
+        continue;
+      }
+      if (!leases_[b].completed) {
+        job_.take(Row::launch_leftover);
+        complete(b);
+      }
+      leases_[b] = Lease{};
     }
-    for (Lease& lease : leases_) lease = Lease{};
+    if (!reduces_now()) return job_.take(Row::skip_sync);
     // Reductions are drained at the end of each backward (wgrad 3.4, notes).
     if (job_.scenario.overlap) job_.order(Stream::reduce, Stream::compute, job_.all_ranks);
     for (Slot& slot : slots_) slot.is_ordered = true;
   }
 
   void finish() override {
-    const auto buckets = job_.geometry.buckets.size();
-    for (std::size_t b = 0; b < buckets; ++b) scale_late(job_, hand_over(b));
-    for (std::size_t b = 0; b < buckets; ++b) finish_bucket(job_, hand_over(b));
-    job_.planned.finishes.push_back(OpIndex{static_cast<std::int32_t>(job_.planned.plan.ops.size())});
-    for (std::size_t b = 0; b < buckets; ++b) consume_bucket(job_, hand_over(b));
+    std::vector<HandOver> hand_overs;
+    for (std::size_t b = 0; b < shards_.size(); ++b) hand_overs.push_back(hand_over(b));
+    finish_step(job_, hand_overs);
   }
 
  private:
   struct Slot {
     BufferId buffer;
     bool is_open = false;
+    bool is_used = false;     // by an earlier lease
     bool is_ordered = true;   // the compute stream runs after its last reader
     std::int64_t closed = 0;  // when, so that slots take turns
     EventId released{-1};
@@ -104,10 +126,19 @@ class LeaseOwner : public Owner {
 
   Stream reduction_stream() const { return job_.scenario.overlap ? Stream::reduce : Stream::compute; }
 
+  bool is_last() const { return job_.microbatch == job_.scenario.microbatches - 1; }
+  bool reduces_now() const { return job_.scenario.sync == Sync::every || is_last(); }
+  /// FSDP2 keeps sums that only the outer groups still have to add in the type of the wire.
+  bool has_partials() const {
+    const Scenario& s = job_.scenario;
+    return s.strategy == Strategy::fsdp2 && s.outer > 1 && s.outer_sync == Sync::last;
+  }
+
   HandOver hand_over(std::size_t b) const {
+    const View shard = job_.build.whole(shards_[b]);
     return {.bucket = job_.geometry.buckets[b],
-            .scaled = job_.build.whole(shards_[b]),
-            .sliced = false,
+            .scaled = shard,
+            .owned = [this, shard](Rank rank) { return outer_part(job_.scenario, shard, rank); },
             .master = job_.build.whole(job_.masters[b])};
   }
 
@@ -135,7 +166,8 @@ class LeaseOwner : public Owner {
     const OwnerBucket& bucket = job_.geometry.buckets[b];
     const std::size_t chosen = choose_slot();
     Slot& slot = slots_[chosen];
-    slot.is_open = true;
+    job_.take(slot.is_used ? Row::open_recycled : Row::open);
+    slot.is_open = slot.is_used = true;
     leases_[b].slot = static_cast<std::int32_t>(chosen);
     if (!slot.is_ordered)
       job_.build.op(Wait{slot.released}, job_.why(Purpose::none), Stream::compute, job_.all_ranks);
@@ -164,18 +196,44 @@ class LeaseOwner : public Owner {
     const BucketViews views{bucket, {slot.buffer, 0, bucket.numel()}};
     job_.order(Stream::compute, stream, ranks);
     scale_and_reduce(job_, views, stream);
-    // Without zeroing, the first reduced gradient of a step replaces what the shard held.
-    const bool adds = accumulated_[b];
-    accumulated_[b] = true;
-    if (adds)
-      job_.build.op(Add{}, job_.why(Purpose::accumulate), stream, ranks);
-    else
-      job_.build.op(Copy{}, job_.why(Purpose::accumulate), stream, ranks);
-    job_.build.on_each([&](std::int32_t i) { return views.slice(i); }).on(job_.build.whole(shards_[b]));
+    collect(b, [&](Rank rank) { return views.slice(job_.slice_of(rank, bucket.expert)); });
     job_.build.op(CloseLease{}, job_.why(Purpose::none), stream, ranks).on(views.whole);
     release(slot, stream, ranks);
     leases_[b].completed = true;
     forget_touches(bucket, false);
+  }
+
+  /// What the group has reduced, on each rank its slice, goes onto the shard; before or after that the outer
+  /// groups add what they have.
+  void collect(std::size_t b, const RankView& reduced) {
+    const View shard = job_.build.whole(shards_[b]);
+    const auto everywhere = [](View view) { return [view](Rank) { return view; }; };
+    if (job_.scenario.outer == 1) return accumulate(b, reduced, shard, has_sum_);
+    const Stream stream = reduction_stream();
+    if (job_.scenario.outer_sync == Sync::every) {
+      job_.take(Row::outer_every);
+      reduce_outer(job_, reduced, stream);
+      return accumulate(b, reduced, shard, has_sum_);
+    }
+    const View running = has_partials() ? job_.build.whole(partials_[b]) : shard;
+    accumulate(b, reduced, running, has_partials() ? has_partial_sum_ : has_sum_);
+    if (!is_last()) return;
+    job_.take(Row::outer);
+    reduce_outer(job_, everywhere(running), stream);
+    if (has_partials()) accumulate(b, everywhere(running), shard, has_sum_);
+  }
+
+  /// The first sum of a step replaces what an accumulator held that nobody zeroed.
+  void accumulate(std::size_t b, const RankView& from, View to, std::vector<bool>& has_sum) {
+    const auto ranks = job_.reduction_ranks(job_.geometry.buckets[b].expert);
+    if (has_sum[b]) {
+      job_.take(Row::add);
+      job_.build.op(Add{}, job_.why(Purpose::accumulate), reduction_stream(), ranks);
+    } else {
+      job_.build.op(Copy{}, job_.why(Purpose::accumulate), reduction_stream(), ranks);
+    }
+    job_.build.on_each([&](std::int32_t i) { return from(ranks[static_cast<std::size_t>(i)]); }).on(to);
+    has_sum[b] = true;
   }
 
   void forget_touches(const OwnerBucket& bucket, bool known_zero) {
@@ -203,6 +261,7 @@ class LeaseOwner : public Owner {
       if (!host.touched && !host.known_zero) ranks.push_back(rank);
     }
     if (ranks.empty() || member.hi == member.lo) return;
+    job_.take(Row::fill_silent);
     job_.build.op(Fill{0}, job_.why(Purpose::zero, member.parameter), Stream::compute, ranks)
         .on({slot, member.lo, member.hi - member.lo});
   }
@@ -222,19 +281,28 @@ class LeaseOwner : public Owner {
 
   void place(const OwnerBucket& bucket, BufferId shard) {
     Plan& plan = job_.planned.plan;
-    const auto ranks = job_.reduction_ranks(bucket.expert);
-    for (std::size_t i = 0; i < ranks.size(); ++i) {
-      const std::int64_t lo = (static_cast<std::int64_t>(i) % bucket.group) * bucket.slice();
-      const View view{shard, 0, bucket.slice()};
-      append_placements(bucket, lo, lo + bucket.slice(), view, ranks[i], plan.owned);
-      append_placements(bucket, lo, lo + bucket.slice(), view, ranks[i], plan.placements);
+    place_slices(bucket, shard);
+    for (Rank rank : job_.reduction_ranks(bucket.expert)) {
+      const View own = outer_part(job_.scenario, {shard, 0, bucket.slice()}, rank);
+      const std::int64_t lo = job_.slice_of(rank, bucket.expert) * bucket.slice() + own.offset;
+      append_placements(bucket, lo, lo + own.numel, own, rank, plan.owned);
+    }
+  }
+
+  void place_slices(const OwnerBucket& bucket, BufferId buffer) {
+    const View slice{buffer, 0, bucket.slice()};
+    for (Rank rank : job_.reduction_ranks(bucket.expert)) {
+      const std::int64_t lo = job_.slice_of(rank, bucket.expert) * bucket.slice();
+      append_placements(bucket, lo, lo + bucket.slice(), slice, rank, job_.planned.plan.placements);
     }
   }
 
   Job& job_;
-  std::vector<BufferId> shards_;   // a bucket
-  std::vector<Lease> leases_;      // a bucket, in this backward
-  std::vector<bool> accumulated_;  // a bucket: its shard may be added to in this step
+  std::vector<BufferId> shards_;    // a bucket
+  std::vector<BufferId> partials_;  // a bucket, FSDP2 with outer groups: sums that these have not added yet
+  std::vector<Lease> leases_;       // a bucket, in this backward
+  std::vector<bool> has_sum_;       // a bucket: its shard may be added to in this step
+  std::vector<bool> has_partial_sum_;  // the same for partials
   std::vector<Slot> slots_;
   std::int64_t slot_numel_ = 0, closings_ = 0;
 };

@@ -1,13 +1,20 @@
 // Owner: who keeps the gradient buffers of a job (wgrad 3). The planner tells it what happens in the training
 // loop; it appends the ops that follow. persistent_owner.cpp has the strategies that keep one buffer for the
-// whole step, lease_owner.cpp those that lend a temporary one for each backward.
+// whole step, lease_owner.cpp those that lend a temporary one for each backward; rows.h names what they do.
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "sim/planner/job.h"
 
 namespace shardcheck {
+
+/// A piece of a parameter's destination: `view` holds its elements from `first` on.
+struct Piece {
+  View view;
+  std::int64_t first = 0;
+};
 
 class Owner {
  public:
@@ -19,9 +26,9 @@ class Owner {
   virtual void begin_step() = 0;
   /// The parameters of this FSDP unit are gathered, for forward or backward; today's owners set flags here.
   virtual void unshard(std::int32_t unit) = 0;
-  /// The destination of the parameter's gradient, the same view on every rank; opens a lease where there is
-  /// none.
-  virtual View acquire(std::int32_t parameter) = 0;
+  /// The destination of the parameter's gradient, the same views on every rank; opens a lease where there is
+  /// none. One piece where the layout keeps parameters whole, which it does wherever producers may be fused.
+  virtual std::vector<Piece> acquire(std::int32_t parameter) = 0;
   /// All uses of the parameter in this backward, on all ranks, have been handled by the hook.
   virtual void parameter_done(std::int32_t parameter) = 0;
   /// The backward of a microbatch is over; `last` is the marker of the step's last one.

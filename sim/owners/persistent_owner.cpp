@@ -1,6 +1,6 @@
 // Owners that keep one gradient buffer for the whole step: Megatron DDP, DDP with the distributed optimizer,
-// and Megatron-FSDP v1 without gradient sharding (wgrad 3.1, 3.2 and 3.4, persistent strategies).
-// Microbatches are added locally; each bucket is reduced once, in the last one.
+// Megatron-FSDP v1 without gradient sharding and DeepSpeed ZeRO-1 (wgrad 3.1, 3.2, 3.4 persistent strategies,
+// 3.7). Microbatches are added locally; each bucket is reduced once, in the last one.
 #include <algorithm>
 
 #include "sim/owners/owner.h"
@@ -37,9 +37,11 @@ class PersistentOwner : public Owner {
 
   void begin_step() override {
     const Scenario& s = job_.scenario;
-    const bool zeroes = s.zeroing && s.write_mode != WriteMode::r4;
+    const bool fills = zeroes(s) && s.write_mode != WriteMode::r4;
+    if (fills) job_.take(Row::zero);
+    if (replaces_first(s.strategy)) job_.take(Row::replace);
     for (BufferId main : main_) {
-      if (zeroes)
+      if (fills)
         job_.build.op(Fill{0}, job_.why(Purpose::zero), Stream::compute, job_.all_ranks)
             .on(job_.build.whole(main));
     }
@@ -48,7 +50,7 @@ class PersistentOwner : public Owner {
         HostState& host = job_.host(rank, static_cast<std::int32_t>(p));
         host.added = false;
         host.touched = false;
-        host.known_zero = zeroes;
+        host.known_zero = fills;
         host.armed = true;
       }
     }
@@ -59,6 +61,7 @@ class PersistentOwner : public Owner {
     const Scenario& s = job_.scenario;
     // Megatron-FSDP "no_shard" returns early; "optim" rewrites the flags (wgrad 3.4).
     if (s.strategy != Strategy::fsdp_optim || has_reference_hooks(s.write_mode)) return;
+    job_.take(Row::rewrite_flags);
     for (std::size_t p = 0; p < s.parameters.size(); ++p) {
       if (s.parameters[p].unit != unit || !s.parameters[p].trainable) continue;
       const auto parameter = static_cast<std::int32_t>(p);
@@ -73,24 +76,29 @@ class PersistentOwner : public Owner {
     }
   }
 
-  View acquire(std::int32_t parameter) override {
+  std::vector<Piece> acquire(std::int32_t parameter) override {
     const OwnerBucket& bucket = job_.bucket_of(parameter);
-    const Member& member = job_.geometry.place_of[static_cast<std::size_t>(parameter)];
-    return {main_[static_cast<std::size_t>(bucket.flat)], bucket.lo + member.lo, member.hi - member.lo};
+    const BufferId main = main_[static_cast<std::size_t>(bucket.flat)];
+    std::vector<Piece> pieces;
+    for (const Member& member : job_.geometry.pieces_of[static_cast<std::size_t>(parameter)])
+      pieces.push_back({{main, bucket.lo + member.lo, member.hi - member.lo}, member.first});
+    return pieces;
   }
 
   void parameter_done(std::int32_t parameter) override {
     const auto b = static_cast<std::size_t>(job_.geometry.bucket_of[static_cast<std::size_t>(parameter)]);
     --remaining_[b];
     // In its first step DDP learns how often hooks fire, and reduces in finish (wgrad 3.1, fact ii).
-    const bool learned = is_fsdp(job_.scenario.strategy) || job_.step > 0;
+    const bool learned = !is_megatron_ddp(job_.scenario.strategy) || job_.step > 0;
     const bool last = job_.microbatch == job_.scenario.microbatches - 1;
-    if (remaining_[b] == 0 && last && learned && job_.scenario.overlap) launch(b, Stream::reduce);
+    if (remaining_[b] != 0 || !last || !learned || !job_.scenario.overlap) return;
+    job_.take(Row::launch);
+    launch(b, Stream::reduce);
   }
 
   void end_backward(bool) override {
     for (std::size_t b = 0; b < remaining_.size(); ++b)
-      remaining_[b] = std::ssize(job_.geometry.buckets[b].members);
+      remaining_[b] = std::ssize(job_.geometry.buckets[b].parameters);
   }
 
   void finish() override {
@@ -100,12 +108,13 @@ class PersistentOwner : public Owner {
     }
     if (in_flight) job_.order(Stream::reduce, Stream::compute, job_.all_ranks);
     for (std::size_t b = 0; b < launched_.size(); ++b) {
-      if (!launched_[b]) launch(b, Stream::compute);
+      if (launched_[b]) continue;
+      job_.take(Row::launch_in_finish);
+      launch(b, Stream::compute);
     }
-    for (std::size_t b = 0; b < launched_.size(); ++b) scale_late(job_, hand_over(b));
-    for (std::size_t b = 0; b < launched_.size(); ++b) finish_bucket(job_, hand_over(b));
-    job_.planned.finishes.push_back(OpIndex{static_cast<std::int32_t>(job_.planned.plan.ops.size())});
-    for (std::size_t b = 0; b < launched_.size(); ++b) consume_bucket(job_, hand_over(b));
+    std::vector<HandOver> hand_overs;
+    for (std::size_t b = 0; b < launched_.size(); ++b) hand_overs.push_back(hand_over(b));
+    finish_step(job_, hand_overs);
   }
 
  private:
@@ -116,10 +125,18 @@ class PersistentOwner : public Owner {
     return {flats[static_cast<std::size_t>(bucket.flat)], bucket.lo, bucket.numel()};
   }
 
+  /// What the rank owns of a bucket's range in `view`.
+  View owned(const OwnerBucket& bucket, View view, Rank rank) const {
+    if (!shards_gradient(job_.scenario.strategy)) return view;
+    return BucketViews{bucket, view}.slice(job_.slice_of(rank, bucket.expert));
+  }
+
   HandOver hand_over(std::size_t b) const {
-    return {.bucket = job_.geometry.buckets[b],
-            .scaled = range_of(b, main_),
-            .sliced = shards_gradient(job_.scenario.strategy),
+    const OwnerBucket& bucket = job_.geometry.buckets[b];
+    const View main = range_of(b, main_);
+    return {.bucket = bucket,
+            .scaled = main,
+            .owned = [this, &bucket, main](Rank rank) { return owned(bucket, main, rank); },
             .master = job_.build.whole(job_.masters[b])};
   }
 
@@ -128,13 +145,37 @@ class PersistentOwner : public Owner {
     const OwnerBucket& bucket = job_.geometry.buckets[b];
     const auto ranks = job_.reduction_ranks(bucket.expert);
     launched_[b] = true;
-    job_.order(Stream::compute, stream, ranks);
     const View main = range_of(b, main_);
-    if (!is_staged()) return scale_and_reduce(job_, {bucket, main}, stream);
+    if (replaces_first(job_.scenario.strategy)) fill_silent(bucket, main);
+    job_.order(Stream::compute, stream, ranks);
+    if (!is_staged()) return reduce({bucket, main}, stream);
+    job_.take(Row::stage);
     const View comm = range_of(b, staging_);
     job_.build.op(Copy{}, job_.why(Purpose::stage), stream, ranks).on(main).on(comm);
-    scale_and_reduce(job_, {bucket, comm}, stream);
+    reduce({bucket, comm}, stream);
     job_.build.op(Copy{}, job_.why(Purpose::unstage), stream, ranks).on(comm).on(main);
+  }
+
+  void reduce(const BucketViews& views, Stream stream) {
+    scale_and_reduce(job_, views, stream);
+    if (job_.scenario.outer == 1) return;
+    job_.take(Row::outer);
+    reduce_outer(
+        job_, [&](Rank rank) { return owned(views.bucket, views.whole, rank); }, stream);
+  }
+
+  /// Without zeroing, what nobody touched in this step holds the sums of an earlier one.
+  void fill_silent(const OwnerBucket& bucket, View main) {
+    for (const Member& member : bucket.members) {
+      std::vector<Rank> ranks;
+      for (Rank rank : job_.all_ranks) {
+        if (!job_.host(rank, member.parameter).touched) ranks.push_back(rank);
+      }
+      if (ranks.empty()) continue;
+      job_.take(Row::fill_silent);
+      job_.build.op(Fill{0}, job_.why(Purpose::zero, member.parameter), Stream::compute, ranks)
+          .on({main.buffer, main.offset + member.lo, member.hi - member.lo});
+    }
   }
 
   /// Says where the bucket's parameters lie and which part each rank owns.
@@ -148,11 +189,9 @@ class PersistentOwner : public Owner {
                         plan.placements);
     }
     const auto ranks = job_.reduction_ranks(bucket.expert);
-    for (std::size_t i = 0; i < ranks.size(); ++i) {
-      const BucketViews views{bucket, whole};
-      const View own =
-          shards_gradient(job_.scenario.strategy) ? views.slice(static_cast<std::int32_t>(i)) : whole;
-      append_placements(bucket, own.offset - bucket.lo, own.offset - bucket.lo + own.numel, own, ranks[i],
+    for (Rank rank : ranks) {
+      const View own = owned(bucket, whole, rank);
+      append_placements(bucket, own.offset - bucket.lo, own.offset - bucket.lo + own.numel, own, rank,
                         plan.owned);
     }
   }

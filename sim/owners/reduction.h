@@ -1,6 +1,8 @@
-// What both kinds of owner do around a collective: the scale of the loss, the reduction itself, and the
-// hand-over to the consumer.
+// What all owners do around a collective: the scale of the loss, the reductions over the group and over the
+// outer groups, and the hand-over to the consumer.
 #pragma once
+
+#include <functional>
 
 #include "sim/planner/job.h"
 
@@ -11,27 +13,39 @@ struct BucketViews {
   const OwnerBucket& bucket;
   View whole;
 
-  /// The slice of the i-th rank of reduction_ranks.
-  View slice(std::int32_t position) const {
+  /// The slice with that number (Job::slice_of).
+  View slice(std::int32_t number) const {
     const std::int64_t part = bucket.slice();
-    return {whole.buffer, whole.offset + (position % bucket.group) * part, part};
+    return {whole.buffer, whole.offset + number * part, part};
   }
 };
 
 /// SCALE of contributions that are not reduced yet (mean loss only), then LAUNCH on `stream`.
 void scale_and_reduce(Job& job, const BucketViews& views, Stream stream);
 
+/// A range that every rank holds at its own place.
+using RankView = std::function<View(Rank)>;
+
+/// The sum over the outer groups of what each rank holds at `held`: all-reduced in place, or
+/// reduce-scattered into outer_part().
+void reduce_outer(Job& job, const RankView& held, Stream stream);
+
+/// What the rank owns of `held` after the outer reduction.
+View outer_part(const Scenario& scenario, View held, Rank rank);
+
 /// Token division or a late scale, FIN, and the optimizer's read of the owned view of each rank.
-/// `owned(position)` is the view of the i-th rank of reduction_ranks, `scaled` what a late scale touches.
 struct HandOver {
   const OwnerBucket& bucket;
-  View scaled;
-  bool sliced = false;  ///< each rank owns its slice of `scaled`, else all of it
+  View scaled;     ///< what a late scale touches
+  RankView owned;  ///< of `scaled`
   View master;
 };
 void scale_late(Job& job, const HandOver& hand_over);
 void finish_bucket(Job& job, const HandOver& hand_over);
 void consume_bucket(Job& job, const HandOver& hand_over);
+
+/// All of that for the buckets of a step, in the order of finalize.
+void finish_step(Job& job, std::span<const HandOver> hand_overs);
 
 /// The parts of the bucket's parameters inside [lo, hi), as placements at `view`, which begins at lo.
 void append_placements(const OwnerBucket& bucket, std::int64_t lo, std::int64_t hi, View view, Rank rank,

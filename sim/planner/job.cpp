@@ -7,11 +7,18 @@ Job::Job(const Scenario& s) : scenario(s), geometry(geometry_of(s)), build(plann
   plan.ranks = s.ranks;
   const auto parameters = s.parameters.size();
   for (const ScenarioParameter& p : s.parameters) {
-    plan.parameters.push_back({p.name, p.rows(), p.columns(), p.trainable, domain_size(s, p.expert)});
+    plan.parameters.push_back({p.name, p.rows(), p.columns(), p.trainable, inner_size(s, p.expert), s.outer});
   }
   for (std::int32_t r = 0; r < s.ranks; ++r) all_ranks.push_back(Rank{r});
-  for (std::int32_t first = 0; first < s.expert_parallel; ++first) {
-    for (std::int32_t r = first; r < s.ranks; r += s.expert_parallel) expert_ranks_.push_back(Rank{r});
+  const std::int32_t inner = s.ranks / s.outer;
+  for (std::int32_t begin = 0; begin < s.ranks; begin += inner) {
+    for (std::int32_t first = 0; first < s.expert_parallel; ++first) {
+      for (std::int32_t r = first; r < inner; r += s.expert_parallel)
+        expert_ranks_.push_back(Rank{begin + r});
+    }
+  }
+  for (std::int32_t i = 0; i < inner; ++i) {
+    for (std::int32_t o = 0; o < s.outer; ++o) outer_ranks.push_back(Rank{o * inner + i});
   }
   host_.resize(parameters * static_cast<std::size_t>(s.ranks));
   uses_.assign(parameters, 0);

@@ -34,6 +34,7 @@ class Job {
   Planned planned;
   PlanBuilder build;
   std::vector<Rank> all_ranks;
+  std::vector<Rank> outer_ranks;  ///< all ranks, those with equal shards of different outer groups together
   std::vector<BufferId> masters;  ///< a bucket: its fp32 weights, a slice where the owner shards
   std::int32_t step = 0, microbatch = 0;
 
@@ -55,8 +56,17 @@ class Job {
 
   Why why(Purpose purpose, std::int32_t parameter = -1, std::int32_t use = -1) const;
 
-  /// All ranks, the members of each reduction group next to each other.
+  /// The owner takes this row of its state machine.
+  void take(Row row) { planned.rows.set(static_cast<std::size_t>(row)); }
+
+  /// All ranks, the members of each reduction group (inside one outer group) next to each other.
   std::span<const Rank> reduction_ranks(bool expert) const { return expert ? expert_ranks_ : all_ranks; }
+
+  /// Which slice of a bucket is the rank's: its place in the reduction group.
+  std::int32_t slice_of(Rank rank, bool expert) const {
+    const std::int32_t inside = rank.value % (scenario.ranks / scenario.outer);
+    return expert ? inside / scenario.expert_parallel : inside;
+  }
 
   /// Calls emit(key, ranks) for each group of `ranks` with equal key(rank), keys in order of first
   /// appearance.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/plan/plan.h"
+#include "sim/owners/rows.h"
 
 namespace shardcheck {
 
@@ -56,6 +57,7 @@ struct Planned {
   std::vector<DelayedSlot> delayed;
   std::vector<DelayedActivation> delayed_activations;
   std::vector<Placement> masters;  ///< pieces of FP8 weights, by rank; empty ones are left out
+  RowSet rows;                     ///< of the owner's state machine that the plan takes
   OpIndex setup_end;               ///< inputs are written after the ops before this one
   std::vector<OpIndex> finishes;   ///< a step: the op after its last Finish, when gradients may be read
 };

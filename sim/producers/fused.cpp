@@ -31,7 +31,11 @@ Beta Producers::beta_of(const UseSite& site, Rank rank) {
 }
 
 void Producers::write_fused(const UseSite& site, Owner& owner) {
-  const View destination = owner.acquire(site.parameter);
+  const std::vector<Piece> pieces = owner.acquire(site.parameter);
+  SC_ASSERT(pieces.size() == 1, "a fused write into a destination that is not whole");
+  const View destination = pieces.front().view;
+  for (Rank rank : site.ranks)
+    job_.take(job_.host(rank, site.parameter).touched ? Row::write_again : Row::write_first);
   if (has_leases(job_.scenario.strategy)) {
     job_.build.op(Acquire{}, job_.why(Purpose::none, site.parameter, site.use), Stream::compute, site.ranks)
         .on(destination);

@@ -59,12 +59,14 @@ class ParameterNames {
 };
 
 void read_owner(const Field& owner, Scenario& to) {
-  owner.expect_object({"strategy", "bucket_size", "overlap", "slots", "zeroing"});
+  owner.expect_object({"strategy", "bucket_size", "overlap", "slots", "zeroing", "sync", "outer_sync"});
   to.strategy = owner.at("strategy").one_of<Strategy>(kStrategies);
   read(owner, "bucket_size", limits::kBucketSize, to.bucket_size);
   read(owner, "overlap", to.overlap);
   read(owner, "slots", limits::kSlots, to.slots);
   read(owner, "zeroing", to.zeroing);
+  read(owner, "sync", 2, to.sync);
+  read(owner, "outer_sync", 2, to.outer_sync);
 }
 
 void read_protocol(const Field& protocol, Scenario& to) {
@@ -75,9 +77,11 @@ void read_protocol(const Field& protocol, Scenario& to) {
 }
 
 void read_mesh(const Field& mesh, Scenario& to) {
-  mesh.expect_object({"ranks", "expert_parallel"});
+  mesh.expect_object({"ranks", "expert_parallel", "outer", "outer_mode"});
   read(mesh, "ranks", limits::kRanks, to.ranks);
   read(mesh, "expert_parallel", limits::kRanks, to.expert_parallel);
+  read(mesh, "outer", limits::kRanks, to.outer);
+  read(mesh, "outer_mode", 2, to.outer_mode);
 }
 
 void read_numerics(const Field& numerics, Scenario& to) {

@@ -38,6 +38,8 @@ ordered_json owner_of(const Scenario& s, const Scenario& preset) {
   write_unless(owner, "overlap", s.overlap, preset.overlap);
   write_unless(owner, "slots", s.slots, preset.slots);
   write_unless(owner, "zeroing", s.zeroing, preset.zeroing);
+  write_unless(owner, "sync", s.sync, preset.sync);
+  write_unless(owner, "outer_sync", s.outer_sync, preset.outer_sync);
   return owner;
 }
 
@@ -51,6 +53,8 @@ ordered_json protocol_of(const Scenario& s, const Scenario& preset) {
 ordered_json mesh_of(const Scenario& s, const Scenario& preset) {
   ordered_json mesh = {{"ranks", s.ranks}};
   write_unless(mesh, "expert_parallel", s.expert_parallel, preset.expert_parallel);
+  write_unless(mesh, "outer", s.outer, preset.outer);
+  write_unless(mesh, "outer_mode", s.outer_mode, preset.outer_mode);
   return mesh;
 }
 

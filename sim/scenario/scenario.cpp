@@ -7,10 +7,26 @@
 namespace shardcheck {
 
 std::string_view name_of(Strategy strategy) {
-  constexpr std::string_view names[] = {
-      "megatron-ddp",           "megatron-ddp-zero1",           "megatron-fsdp-v1/no_shard",
-      "megatron-fsdp-v1/optim", "megatron-fsdp-v1/optim_grads", "megatron-fsdp-v1/optim_grads_params"};
+  constexpr std::string_view names[] = {"megatron-ddp",
+                                        "megatron-ddp-zero1",
+                                        "megatron-fsdp-v1/no_shard",
+                                        "megatron-fsdp-v1/optim",
+                                        "megatron-fsdp-v1/optim_grads",
+                                        "megatron-fsdp-v1/optim_grads_params",
+                                        "megatron-fsdp-v2",
+                                        "fsdp2",
+                                        "deepspeed-1",
+                                        "deepspeed-2",
+                                        "deepspeed-3"};
   return names[static_cast<int>(strategy)];
+}
+
+std::string_view name_of(OuterMode mode) {
+  return mode == OuterMode::replicate ? "replicate" : "shard";
+}
+
+std::string_view name_of(Sync sync) {
+  return sync == Sync::every ? "every" : "last";
 }
 
 std::string_view name_of(WriteMode mode) {
@@ -137,6 +153,11 @@ std::string describe(const Scenario& scenario) {
   if (!scenario.token_counts.empty())
     text += fmt::format(" {} with another number of tokens.",
                         count(std::ssize(scenario.token_counts), "microbatch"));
+  if (scenario.outer > 1)
+    text += fmt::format(
+        " {} outer groups {}.", scenario.outer,
+        scenario.outer_mode == OuterMode::replicate ? "hold replicas of all shards" : "share every shard");
+  if (scenario.sync == Sync::last) text += " Microbatches are summed unsharded, and reduced in the last.";
   text += describe_fp8(scenario);
   if (!scenario.zeroing) text += " The owner does not zero.";
   if (!scenario.fault.empty()) text += fmt::format(" Fault {} is switched on.", scenario.fault);

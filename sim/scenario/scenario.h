@@ -21,21 +21,52 @@ enum class Strategy : std::uint8_t {
   fsdp_optim,               ///< Megatron-FSDP v1, optimizer state sharded
   fsdp_optim_grads,         ///< Megatron-FSDP v1, gradients sharded too: temporary leases
   fsdp_optim_grads_params,  ///< Megatron-FSDP v1, weights sharded too
+  fsdp_v2,                  ///< Megatron-FSDP v2 (3.5)
+  fsdp2,                    ///< PyTorch fully_shard (3.6)
+  deepspeed_1,              ///< DeepSpeed ZeRO-1: persistent accumulator, reduced at the boundary (3.7)
+  deepspeed_2,              ///< DeepSpeed ZeRO-2: flat bucket, reduced in every micro-step (3.8)
+  deepspeed_3,              ///< DeepSpeed ZeRO-3: every parameter partitioned by itself (3.9)
 };
-inline constexpr int kStrategies = 6;
+inline constexpr int kStrategies = 11;
 std::string_view name_of(Strategy strategy);
 
 /// True where a producer writes into a temporary lease, false where it writes into a persistent buffer.
 constexpr bool has_leases(Strategy s) {
-  return s == Strategy::fsdp_optim_grads || s == Strategy::fsdp_optim_grads_params;
+  return s >= Strategy::fsdp_optim_grads && s != Strategy::deepspeed_1;
 }
 /// True where each rank owns a slice of the reduced gradient, false where every rank owns all of it.
 constexpr bool shards_gradient(Strategy s) {
   return s != Strategy::megatron_ddp && s != Strategy::fsdp_no_shard;
 }
-constexpr bool is_fsdp(Strategy s) {
-  return s >= Strategy::fsdp_no_shard;
+constexpr bool is_megatron_ddp(Strategy s) {
+  return s == Strategy::megatron_ddp || s == Strategy::megatron_ddp_zero1;
 }
+constexpr bool is_megatron_fsdp_v1(Strategy s) {
+  return s >= Strategy::fsdp_no_shard && s <= Strategy::fsdp_optim_grads_params;
+}
+/// True where autograd holds every gradient and no producer is fused.
+constexpr bool is_unfused_only(Strategy s) {
+  return s >= Strategy::fsdp_v2;
+}
+/// True where nobody zeroes the accumulator: the first gradient of a step replaces what it held.
+constexpr bool replaces_first(Strategy s) {
+  return s == Strategy::fsdp_v2 || s >= Strategy::deepspeed_1;
+}
+/// True where the ranks may form outer groups, each with a whole set of shards (HSDP).
+constexpr bool allows_outer(Strategy s) {
+  return s == Strategy::megatron_ddp_zero1 || (s >= Strategy::fsdp_optim_grads && s <= Strategy::fsdp2);
+}
+
+/// What the outer groups of a hybrid mesh have in common (wgrad 3.4, outer modes).
+enum class OuterMode : std::uint8_t {
+  replicate,  ///< HSDP: every outer group has all the shards; their sums are all-reduced
+  shard,      ///< HFSDP: each outer group owns a part of every shard; their sums are reduce-scattered
+};
+std::string_view name_of(OuterMode mode);
+
+/// In which microbatches a reduction runs, where the owner has a switch for it (wgrad 3.6).
+enum class Sync : std::uint8_t { every, last };
+std::string_view name_of(Sync sync);
 
 /// Which predicate chooses beta, and whose hooks run (wgrad 4.2 and 4.4).
 enum class WriteMode : std::uint8_t {
@@ -131,12 +162,16 @@ struct Scenario {
 
   std::int32_t ranks = 2;            ///< data-parallel ranks (context-parallel peers included)
   std::int32_t expert_parallel = 1;  ///< expert parameters are reduced over ranks / expert_parallel ranks
+  std::int32_t outer = 1;            ///< outer groups of ranks / outer consecutive ranks each
+  OuterMode outer_mode = OuterMode::replicate;
 
   Strategy strategy = Strategy::megatron_ddp;
   std::int64_t bucket_size = 0;  ///< elements; 0: one bucket a buffer
   bool overlap = true;           ///< reductions start in backward, on their own stream
   std::int32_t slots = 2;        ///< storage of leases: this many slots, recycled
-  bool zeroing = true;           ///< the owner zeroes persistent destinations at the begin of a step
+  bool zeroing = true;           ///< the owner zeroes its accumulators at the begin of a step
+  Sync sync = Sync::every;       ///< FSDP2: when shards are reduced; last: microbatches are summed unsharded
+  Sync outer_sync = Sync::last;  ///< when the outer reduction runs; every: FSDP2 only
 
   WriteMode write_mode = WriteMode::r5;
   FirstMicrobatch first_microbatch = FirstMicrobatch::none;
@@ -180,6 +215,22 @@ std::vector<std::int32_t> reduction_domain(const Scenario& scenario, std::int32_
 /// Size of that domain.
 constexpr std::int32_t domain_size(const Scenario& scenario, bool expert) {
   return expert ? scenario.ranks / scenario.expert_parallel : scenario.ranks;
+}
+
+/// Ranks of the domain inside one outer group: those that shard one gradient.
+constexpr std::int32_t inner_size(const Scenario& scenario, bool expert) {
+  return domain_size(scenario, expert) / scenario.outer;
+}
+
+/// The type in which the outer groups add, which is where their sums lie.
+constexpr DType type_of_outer_sum(const Scenario& scenario) {
+  const bool on_shard = has_leases(scenario.strategy) && scenario.strategy != Strategy::fsdp2;
+  return on_shard ? scenario.main_grad : scenario.comm;
+}
+
+/// True when the owner fills its accumulators with zeros at the begin of a step.
+constexpr bool zeroes(const Scenario& scenario) {
+  return scenario.zeroing && !replaces_first(scenario.strategy);
 }
 
 /// The scenario in one paragraph, for reports.

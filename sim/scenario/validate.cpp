@@ -73,12 +73,61 @@ void judge_mesh(const Scenario& s, const Judge& judge) {
                fmt::format("{} ranks are not divisible by expert_parallel {}", s.ranks, s.expert_parallel));
 }
 
+/// The outer groups of a hybrid mesh, and the switches that some owners have.
+void judge_outer(const Scenario& s, const Judge& judge) {
+  judge.in_range("mesh.outer", s.outer, limits::kRanks);
+  if (s.ranks % (s.outer * s.expert_parallel) != 0)
+    judge.fail("mesh.outer",
+               fmt::format("{} ranks are not divisible by {} outer groups times expert_parallel {}", s.ranks,
+                           s.outer, s.expert_parallel));
+  if (s.outer > 1 && !allows_outer(s.strategy))
+    judge.fail("mesh.outer",
+               fmt::format("the strategy {} has no outer groups; use 1, or a strategy that has, as "
+                           "megatron-fsdp-v1/optim_grads or fsdp2",
+                           name_of(s.strategy)));
+  const bool shards_again = has_leases(s.strategy) && s.strategy != Strategy::fsdp2;
+  if (s.outer_mode == OuterMode::shard && (s.outer == 1 || !shards_again))
+    judge.fail(
+        "mesh.outer_mode",
+        fmt::format("\"shard\" is of Megatron-FSDP with sharded gradients on several outer groups, and "
+                    "this is {} on {}; use \"replicate\"",
+                    name_of(s.strategy), s.outer));
+  if (s.sync == Sync::last && s.strategy != Strategy::fsdp2)
+    judge.fail("owner.sync",
+               fmt::format("\"last\" is a switch of fsdp2, and the strategy is {}; use \"every\"",
+                           name_of(s.strategy)));
+  if (s.outer_sync == Sync::every && (s.strategy != Strategy::fsdp2 || s.outer == 1))
+    judge.fail(
+        "owner.outer_sync",
+        fmt::format("\"every\" is a switch of fsdp2 on several outer groups, and this is {} on {}; use "
+                    "\"last\"",
+                    name_of(s.strategy), s.outer));
+}
+
 void judge_owner(const Scenario& s, const Judge& judge) {
   judge.in_range("owner.bucket_size", s.bucket_size, limits::kBucketSize);
   judge.in_range("owner.slots", s.slots, limits::kSlots);
 }
 
+/// Owners that read autograd's gradients have no fused producers.
+void judge_unfused(const Scenario& s, const Judge& judge) {
+  if (!is_unfused_only(s.strategy)) return;
+  if (!has_reference_hooks(s.write_mode))
+    judge.fail("protocol.write_mode",
+               fmt::format("{} is a protocol of fused producers, and the strategy {} has none; use R7",
+                           name_of(s.write_mode), name_of(s.strategy)));
+  for (std::size_t i = 0; i < s.uses.size(); ++i) {
+    const Producer producer = s.uses[i].producer;
+    if (producer == Producer::unfused || (producer == Producer::fused && s.write_mode == WriteMode::r7))
+      continue;
+    judge.fail(path_of("uses", i) + ".producer",
+               fmt::format("\"{}\" under {}, where autograd holds every gradient; use \"unfused\"",
+                           name_of(producer), name_of(s.strategy)));
+  }
+}
+
 void judge_protocol(const Scenario& s, const Judge& judge) {
+  judge_unfused(s, judge);
   if (s.write_mode == WriteMode::r4 && has_leases(s.strategy))
     judge.fail("protocol.write_mode",
                fmt::format("R4 speaks of persistent destinations only, and the strategy {} has leases; use "
@@ -165,8 +214,8 @@ void judge_parameters(const Scenario& s, const Judge& judge) {
           fmt::format("with {} the parameters have more than {} elements, the most that a model may have",
                       fmt::join(parameter.shape, "x"), limits::kMaxElements));
     total = *sum;
-    const bool is_fsdp = s.strategy >= Strategy::fsdp_no_shard;
-    if (is_fsdp && parameter.shape.size() == 2 && parameter.shape[1] == 0)
+    const bool counts_rows = is_megatron_fsdp_v1(s.strategy) || s.strategy == Strategy::fsdp_v2;
+    if (counts_rows && parameter.shape.size() == 2 && parameter.shape[1] == 0)
       judge.fail(
           path_of(path + ".shape", 1),
           fmt::format("Megatron-FSDP counts in rows, and those of {} are empty; give at least 1 column",
@@ -220,6 +269,7 @@ void validate(const Scenario& scenario, const std::string& where) {
   judge.gradient_type("numerics.main_grad", scenario.main_grad);
   judge.gradient_type("numerics.comm", scenario.comm);
   judge_mesh(scenario, judge);
+  judge_outer(scenario, judge);
   judge_owner(scenario, judge);
   judge_parameters(scenario, judge);
   judge_uses(scenario, judge);

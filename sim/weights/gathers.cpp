@@ -34,7 +34,10 @@ void Gathers::launch(std::size_t b, Direction direction) {
   const BucketViews views{bucket, store_.bucket_codes(b, direction)};
   const Communicate gather{Collective::all_gather, Reduction::sum, bucket.group};
   job_.build.op(gather, job_.why(Purpose::weights), stream, ranks);
-  job_.build.on_each([&](std::int32_t i) { return views.slice(i); }).on(views.whole);
+  job_.build.on_each([&](std::int32_t i) {
+    return views.slice(job_.slice_of(ranks[static_cast<std::size_t>(i)], bucket.expert));
+  });
+  job_.build.on(views.whole);
   now.is_whole = true;
   if (stream == Stream::compute) return;
   now.arrives = job_.build.event();
@@ -99,14 +102,17 @@ void Gathers::undefine_rest(std::size_t b, Direction direction) {
   const BucketViews views{bucket, store_.bucket_codes(b, direction)};
   const auto ranks = job_.reduction_ranks(bucket.expert);
   const View whole = views.whole;
+  const auto slice_at = [&](std::int32_t i) {
+    return views.slice(job_.slice_of(ranks[static_cast<std::size_t>(i)], bucket.expert));
+  };
   const auto undefine = [&](auto view_of) {
     job_.build.op(Undefine{}, job_.why(Purpose::weights), Stream::compute, ranks).on_each(view_of);
   };
   undefine([&](std::int32_t i) {
-    return View{whole.buffer, whole.offset, views.slice(i).offset - whole.offset};
+    return View{whole.buffer, whole.offset, slice_at(i).offset - whole.offset};
   });
   undefine([&](std::int32_t i) {
-    const std::int64_t end = views.slice(i).offset + bucket.slice();
+    const std::int64_t end = slice_at(i).offset + bucket.slice();
     return View{whole.buffer, end, whole.offset + whole.numel - end};
   });
 }

@@ -57,7 +57,7 @@ void WeightStore::allocate_codes() {
 
 void WeightStore::allocate_weight(Weight& weight) {
   const ScenarioParameter& p = job_.parameter(weight.parameter);
-  const Member& member = job_.geometry.place_of[static_cast<std::size_t>(weight.parameter)];
+  const Member& member = job_.geometry.pieces_of[static_cast<std::size_t>(weight.parameter)].front();
   const auto bucket =
       static_cast<std::size_t>(job_.geometry.bucket_of[static_cast<std::size_t>(weight.parameter)]);
   Plan& plan = job_.planned.plan;
@@ -140,13 +140,13 @@ void WeightStore::allocate_histories() {
 std::vector<WeightPiece> WeightStore::pieces_of(std::int32_t parameter) const {
   const auto b = job_.geometry.bucket_of[static_cast<std::size_t>(parameter)];
   const OwnerBucket& bucket = job_.geometry.buckets[static_cast<std::size_t>(b)];
-  const Member& member = job_.geometry.place_of[static_cast<std::size_t>(parameter)];
+  const Member& member = job_.geometry.pieces_of[static_cast<std::size_t>(parameter)].front();
   const bool sharded = shards_gradient(job_.scenario.strategy);
   const BufferId master = job_.masters[static_cast<std::size_t>(b)];
   std::vector<WeightPiece> pieces(job_.all_ranks.size());
   const auto ranks = job_.reduction_ranks(bucket.expert);
   for (std::size_t i = 0; i < ranks.size(); ++i) {
-    const std::int64_t position = static_cast<std::int64_t>(i) % bucket.group;
+    const std::int64_t position = job_.slice_of(ranks[i], bucket.expert);
     const std::int64_t lo = sharded ? position * bucket.slice() : 0;
     const std::int64_t hi = sharded ? lo + bucket.slice() : bucket.numel();
     const std::int64_t from = std::clamp(member.lo, lo, hi), to = std::clamp(member.hi, lo, hi);

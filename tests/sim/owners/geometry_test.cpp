@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/sim/story.h"
 
 namespace shardcheck::tests {
@@ -32,9 +34,19 @@ TEST(Geometry, EveryTrainedParameterHasOnePlaceInABucketOfItsKind) {
       }
       ASSERT_GE(g.bucket_of[p], 0) << where;
       const OwnerBucket& bucket = g.buckets[static_cast<std::size_t>(g.bucket_of[p])];
-      const Member& place = g.place_of[p];
-      EXPECT_EQ(place.hi - place.lo, s.parameters[p].numel()) << where;
-      EXPECT_LE(place.hi, bucket.numel()) << where;
+      std::int64_t next = 0;  // pieces follow each other in the parameter
+      for (const Member& piece : g.pieces_of[p]) {
+        EXPECT_EQ(piece.parameter, static_cast<std::int32_t>(p)) << where;
+        EXPECT_EQ(piece.first, next) << where;
+        next += piece.hi - piece.lo;
+        EXPECT_LE(piece.hi, bucket.numel()) << where;
+      }
+      EXPECT_EQ(next, s.parameters[p].numel()) << where;
+      const bool cut = s.strategy == Strategy::fsdp2 || s.strategy == Strategy::deepspeed_3;
+      if (!cut) {
+        EXPECT_EQ(g.pieces_of[p].size(), 1u) << where;
+      }
+      EXPECT_EQ(std::ranges::count(bucket.parameters, static_cast<std::int32_t>(p)), 1) << where;
       EXPECT_EQ(bucket.expert, s.parameters[p].expert) << where;
       EXPECT_EQ(bucket.group, s.parameters[p].expert ? 2 : 4) << where;
     }
@@ -56,6 +68,35 @@ TEST(Geometry, BucketsTileTheirFlatBuffersAndSlicesAreWhole) {
     }
     EXPECT_EQ(sizes, g.flat_sizes) << name_of(s.strategy);
   }
+}
+
+/// FSDP2 cuts every parameter by itself, along rows: rank-major in the input of the reduce-scatter.
+TEST(Geometry, Fsdp2GivesEveryRankItsRowsOfEveryParameter) {
+  Scenario s = base(Strategy::fsdp2);
+  s.ranks = 2;
+  s.parameters = {{.name = "w0", .shape = {3, 2}}, {.name = "w1", .shape = {1, 4}}};
+  const Geometry g = geometry_of(s);
+  ASSERT_EQ(g.buckets.size(), 1u);
+  EXPECT_EQ(g.buckets[0].numel(), 16) << "two ranks with 2 x 2 and 1 x 4 elements each, padding included";
+  ASSERT_EQ(g.pieces_of[0].size(), 2u);
+  EXPECT_EQ(g.pieces_of[0][0].lo, 0);
+  EXPECT_EQ(g.pieces_of[0][1].lo, 8) << "rank 1's rows begin its part";
+  EXPECT_EQ(g.pieces_of[0][1].first, 4);
+  EXPECT_EQ(g.pieces_of[0][1].hi, 10) << "one row only";
+  ASSERT_EQ(g.pieces_of[1].size(), 1u) << "rank 1 has no row of it";
+  EXPECT_EQ(g.pieces_of[1][0].lo, 4);
+}
+
+TEST(Geometry, OuterGroupsShardForThemselvesUnlessTheyShareEveryShard) {
+  Scenario s = base(Strategy::fsdp_optim_grads);
+  s.ranks = 4;
+  s.outer = 2;
+  s.parameters = {{.name = "w0", .shape = {1, 6}}};
+  EXPECT_EQ(geometry_of(s).buckets[0].group, 2);
+  EXPECT_EQ(geometry_of(s).buckets[0].numel(), 6);
+  s.outer_mode = OuterMode::shard;
+  EXPECT_EQ(geometry_of(s).buckets[0].group, 2);
+  EXPECT_EQ(geometry_of(s).buckets[0].numel() % 4, 0) << "each shard is cut once more";
 }
 
 TEST(Geometry, ASmallBucketSizeSplitsDdp) {

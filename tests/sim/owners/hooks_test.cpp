@@ -17,7 +17,7 @@ class OneView : public Owner {
   void setup() override {}
   void begin_step() override {}
   void unshard(std::int32_t) override {}
-  View acquire(std::int32_t) override { return {main_, 0, 128}; }
+  std::vector<Piece> acquire(std::int32_t) override { return {{{main_, 0, 128}, 0}}; }
   void parameter_done(std::int32_t) override {}
   void end_backward(bool) override {}
   void finish() override {}

@@ -35,7 +35,7 @@ TEST(PersistentOwner, WithOverlapItReducesInTheLastBackward) {
         collective_of(strategy) + "@r record@r wait finish sgd ]";
     EXPECT_EQ(story(planned, 1), overlapped) << name_of(strategy);
     // DDP learns in its first step how often each hook fires (3.1, fact ii).
-    if (is_fsdp(strategy)) {
+    if (is_megatron_fsdp_v1(strategy)) {
       EXPECT_EQ(story(planned, 0), overlapped) << name_of(strategy);
     } else {
       EXPECT_EQ(story(planned, 0), "[ zero | write1 flag dummy drop | write1 flag dummy drop scale " +
