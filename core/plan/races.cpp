@@ -12,13 +12,6 @@ namespace {
 
 constexpr std::int32_t kNever = -1;
 
-/// What an op touches for the sake of order: handing storage back or out, and letting a consumer read, too.
-Access ordered_access(const Action& action) {
-  if (std::holds_alternative<CloseLease>(action)) return {0, 0b1};
-  if (std::holds_alternative<Finish>(action)) return {0b1, 0};
-  return access_of(action);
-}
-
 /// Calls visit(operand, i, view) for every operand that counts, on every rank of the op.
 template <class Visit>
 void each_view(const Plan& plan, const Op& op, Access access, Visit visit) {
@@ -234,6 +227,12 @@ class Search {
 };
 
 }  // namespace
+
+Access ordered_access(const Action& action) {
+  if (std::holds_alternative<CloseLease>(action)) return {0, 0b1};
+  if (std::holds_alternative<Finish>(action)) return {0b1, 0};
+  return access_of(action);
+}
 
 std::vector<Race> races_of(const Plan& plan) {
   const Atoms atoms(plan);

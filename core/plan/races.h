@@ -25,4 +25,7 @@ struct Race {
 /// order through other ranks is looked at too, in time that grows with the square of the ranks.
 std::vector<Race> races_of(const Plan& plan);
 
+/// What an op touches for the sake of order: handing storage back and out, and letting a consumer read, too.
+Access ordered_access(const Action& action);
+
 }  // namespace shardcheck
