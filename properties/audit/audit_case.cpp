@@ -36,6 +36,8 @@ ordered_json json_of(const AuditAdapter& a) {
   write("find_unused", a.finds_unused, false, a.finds_unused);
   write("bucket_view", a.bucket_view, false, a.bucket_view);
   write("small_buckets", a.small_buckets, false, a.small_buckets);
+  write("overlap", a.overlap, false, a.overlap);
+  write("loss_division", a.loss_division, preset.loss_division, name_of(a.loss_division));
   write("strategy", a.strategy, preset.strategy, a.strategy);
   write("replicas", a.replicas, 1, a.replicas);
   return json;
@@ -101,7 +103,7 @@ class Fields {
 
 AuditAdapter adapter_from(const Fields& fields, std::int32_t ranks) {
   fields.expect({"name", "sync", "all_reduce", "zero_grad", "reshard", "find_unused", "bucket_view",
-                 "small_buckets", "strategy", "replicas"});
+                 "small_buckets", "overlap", "loss_division", "strategy", "replicas"});
   AuditAdapter a;
   fields.at("name");
   fields.read("name", a.name);
@@ -112,6 +114,8 @@ AuditAdapter adapter_from(const Fields& fields, std::int32_t ranks) {
   fields.read("find_unused", a.finds_unused);
   fields.read("bucket_view", a.bucket_view);
   fields.read("small_buckets", a.small_buckets);
+  fields.read("overlap", a.overlap);
+  a.loss_division = static_cast<LossDivision>(fields.one_of("loss_division", {"none", "accumulation"}));
   a.strategy = kStrategyNames[fields.one_of(
       "strategy", {kStrategyNames[0], kStrategyNames[1], kStrategyNames[2], kStrategyNames[3]})];
   a.replicas = static_cast<std::int32_t>(fields.integer("replicas", 1, ranks));
@@ -124,6 +128,10 @@ AuditAdapter adapter_from(const Fields& fields, std::int32_t ranks) {
 
 std::string_view name_of(SyncOn sync) {
   return sync == SyncOn::last ? "last" : "every";
+}
+
+std::string_view name_of(LossDivision division) {
+  return division == LossDivision::none ? "none" : "accumulation";
 }
 
 std::string to_json(const AuditCase& audited) {

@@ -29,8 +29,8 @@ std::pair<Complexity, std::int64_t> measure_of(const AuditCase& c) {
   const AuditAdapter &a = c.adapter, preset;
   const std::int64_t switches = (a.sync != preset.sync) + (a.all_reduce != preset.all_reduce) +
                                 a.zeroes_gradients + !a.reshards + a.finds_unused + a.bucket_view +
-                                a.small_buckets + (a.strategy != preset.strategy) +
-                                (a.replicas != preset.replicas);
+                                a.small_buckets + a.overlap + (a.loss_division != preset.loss_division) +
+                                (a.strategy != preset.strategy) + (a.replicas != preset.replicas);
   return {complexity_of(as_run(c.scenario)), switches};
 }
 
@@ -62,6 +62,8 @@ std::vector<AuditCase> shrinks(const AuditCase& audited) {
   set(&AuditAdapter::finds_unused);
   set(&AuditAdapter::bucket_view);
   set(&AuditAdapter::small_buckets);
+  set(&AuditAdapter::overlap);
+  set(&AuditAdapter::loss_division);
   set(&AuditAdapter::strategy);
   set(&AuditAdapter::replicas);
   return found;

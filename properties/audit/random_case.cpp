@@ -19,9 +19,19 @@ bool accumulates_on_shards(const std::string& strategy) {
   return strategy == "optim_grads" || strategy == "optim_grads_params";
 }
 
+/// DeepSpeed has fp16 only with a loss scale, and rounds a reduced sum to the weights' type whatever the
+/// wire's.
+void draw_deepspeed_types(Draw& draw, Scenario& s) {
+  const DType own = draw.chance(60) ? DType::f32 : DType::bf16;
+  s.main_grad = draw.chance(50) ? DType::f32 : own;
+  s.comm = own;
+  for (ScenarioParameter& p : s.parameters) p.dtype = own;
+}
+
 void draw_types(Draw& draw, AuditCase& c) {
   constexpr Weighted<DType> types[] = {{DType::f32, 60}, {DType::bf16, 30}, {DType::f16, 10}};
   Scenario& s = c.scenario;
+  if (c.adapter.name == "deepspeed") return draw_deepspeed_types(draw, s);
   const bool mixes = !has_one_type(c.adapter.name);
   const DType compute = draw.pick(types);
   s.main_grad = mixes ? DType::f32 : compute;
@@ -99,6 +109,15 @@ void draw_switches(Draw& draw, AuditCase& c) {
     a.replicas = c.scenario.ranks % 2 == 0 && c.scenario.ranks > 2 ? 2 : c.scenario.ranks;
     a.all_reduce = draw.chance(50) ? SyncOn::last : SyncOn::every;
   }
+  if (a.name == "deepspeed") {
+    a.strategy = draw.pick({"optim_grads_params", "optim_grads", "optim"});
+    a.sync = SyncOn::last;  // the engine decides
+    a.zeroes_gradients = false;
+    a.small_buckets = draw.chance(35);
+    a.overlap = draw.chance(50);
+    a.loss_division = draw.chance(50) ? LossDivision::accumulation : LossDivision::none;
+    a.reshards = a.strategy != "optim_grads_params" || draw.chance(70);
+  }
   if (a.name == "megatron-fsdp") {
     a.strategy = draw.pick({"optim_grads_params", "optim_grads", "optim", "no_shard"});
     a.zeroes_gradients = false;
@@ -136,6 +155,13 @@ std::string refusal(const AuditCase& c) {
   }
   if (std::ranges::none_of(s.parameters, &ScenarioParameter::trainable)) return "every weight is frozen";
   if (!always_uses_a_weight(s)) return "a backward pass reaches no weight";
+  if (c.adapter.name == "deepspeed") {
+    const DType own = s.parameters.front().dtype;
+    if (c.adapter.strategy == "no_shard") return "it is no stage of ZeRO";
+    if (own == DType::f16 || s.comm != own || (s.main_grad != own && s.main_grad != DType::f32))
+      return "DeepSpeed runs f32 and bf16, with the wire in the weights' type";
+    if (c.adapter.sync == SyncOn::every) return "DeepSpeed's engine decides when gradients are reduced";
+  }
   const bool twice =
       c.adapter.name == "megatron-fsdp" && c.adapter.sync == SyncOn::every && s.microbatches > 1;
   if (twice && !accumulates_on_shards(c.adapter.strategy))

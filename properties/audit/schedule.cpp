@@ -34,6 +34,14 @@ bool has_stopped(const RankTrace& rank) {
   return rank.outcome != Outcome::finished;
 }
 
+std::set<Group> groups_of(const AuditTrace& trace) {
+  std::set<Group> groups;
+  for (const RankTrace& rank : trace.ranks) {
+    for (const CollectiveEvent& event : rank.collectives) groups.insert(event.group);
+  }
+  return groups;
+}
+
 std::vector<OfRank> sequences_of(const AuditTrace& trace, const Group& group) {
   std::vector<OfRank> all;
   for (const std::int32_t rank : group) {
@@ -113,13 +121,23 @@ std::int64_t collectives_of(const AuditTrace& trace) {
   return count;
 }
 
-std::vector<Finding> judge_schedule(const AuditTrace& trace) {
-  std::set<Group> groups;
-  for (const RankTrace& rank : trace.ranks) {
-    for (const CollectiveEvent& event : rank.collectives) groups.insert(event.group);
+std::vector<GroupSchedule> schedules_of(const AuditTrace& trace) {
+  std::vector<GroupSchedule> schedules;
+  for (const Group& group : groups_of(trace)) {
+    const auto ranks = sequences_of(trace, group);
+    GroupSchedule schedule{.group = group, .first_difference = first_difference(ranks)};
+    for (const OfRank& rank : ranks) {
+      schedule.ranks.push_back(rank.trace->rank);
+      schedule.sequences.push_back(rank.sequence);
+    }
+    schedules.push_back(std::move(schedule));
   }
+  return schedules;
+}
+
+std::vector<Finding> judge_schedule(const AuditTrace& trace) {
   std::vector<Finding> findings;
-  for (const Group& group : groups) {
+  for (const Group& group : groups_of(trace)) {
     const auto ranks = sequences_of(trace, group);
     const std::ptrdiff_t at = first_difference(ranks);
     if (at >= 0) findings.push_back(mismatch(ranks, group, static_cast<std::size_t>(at)));

@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "core/numerics/narrow.h"
 #include "properties/audit/patterns.h"
 #include "properties/diagnosis/reading.h"
 #include "sim/oracle/provenance.h"
@@ -19,6 +20,14 @@ constexpr std::size_t kMostSentences = 12;
 
 const ScenarioParameter& parameter_of(const AuditTrace& trace, const TracedTensor& tensor) {
   return trace.audited.scenario.parameters[static_cast<std::size_t>(tensor.parameter)];
+}
+
+/// What a tensor of that type holds of an exact value: weights may be a copy of finer ones, rounded once.
+double as_stored(double value, DType type) {
+  const auto f = static_cast<float>(value);
+  if (type == DType::bf16) return static_cast<double>(bf16_to_f32(f32_to_bf16(f)));
+  if (type == DType::f16) return static_cast<double>(f16_to_f32(f32_to_f16(f)));
+  return value;
 }
 
 /// A whole power of two, or the inverse of one: in provenance data every other ratio is a lost contribution.
@@ -213,6 +222,7 @@ std::vector<Finding> ValueJudge::parameters() const {
         const auto gradient = wanted(tensor, rank.rank, step);
         for (std::size_t i = 0; i < want.size(); ++i) want[i] -= trace_.rate * gradient[i];
       }
+      std::ranges::for_each(want, [&](double& value) { value = as_stored(value, tensor.dtype); });
       const auto same = [](float value, double wanted) { return static_cast<double>(value) == wanted; };
       const auto at = std::ranges::mismatch(tensor.values, want, same).in1 - tensor.values.begin();
       if (at == std::ssize(tensor.values)) continue;

@@ -29,7 +29,7 @@ inline CollectiveEvent all_reduce(const AuditCase& c, std::int32_t step) {
   return event;
 }
 
-/// `shards` parts of every tensor, rank r owning part r % shards.
+/// `shards` parts of every tensor, rank r owning part r % shards. Frozen and unused weights have zeros.
 inline AuditTrace right_trace(const AuditCase& c, std::int32_t shards) {
   AuditTrace trace{.audited = c, .device = "cpu", .rate = 0.25};
   const ScenarioData data(trace.audited.scenario);
@@ -45,7 +45,9 @@ inline AuditTrace right_trace(const AuditCase& c, std::int32_t shards) {
         const std::int64_t part = (parameter.numel() + shards - 1) / shards;
         const std::int64_t first = std::min(rank % shards * part, parameter.numel());
         const std::int64_t last = std::min(first + part, parameter.numel());
-        const auto want = oracle.expected(p, step, rank, {0, parameter.rows()}).value;
+        std::vector<double> want(static_cast<std::size_t>(parameter.numel()), 0.0);
+        const bool has_gradient = parameter.trainable && data.uses_of(p) > 0;
+        if (has_gradient) want = oracle.expected(p, step, rank, {0, parameter.rows()}).value;
         TracedTensor gradient{.what = Traced::gradient, .step = step, .parameter = p, .first = first};
         gradient.is_present = true;
         auto& weight = weights[static_cast<std::size_t>(p)];

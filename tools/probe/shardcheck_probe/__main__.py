@@ -1,17 +1,19 @@
 """python3 -m shardcheck_probe --cases CASES.json --out DIR [--ranks N] [--adapter NAME] [--deadline SECONDS]
 
 Reads cases (one, or a list), launches itself under torchrun and leaves one trace folder a case in DIR. Under torchrun
-(RANK is set) it is one of the ranks. Exit status: 0 the traces are there; 2 the input is wrong; 3 the machine cannot.
+(RANK is set), on one host or several that share DIR, it is one of the ranks. Exit status: 0 the traces are there; 2 the input is wrong; 3 the machine cannot.
 """
 
 import argparse
 import os
+import shlex
 import subprocess
 import sys
 
 from shardcheck_probe import BadInput, MachineCannot
 
 OLDEST_TORCH = (2, 4)
+RENDEZVOUS = ("--rdzv", "--master", "--nnodes", "--node", "--standalone")  # who names one of these says where to meet
 # GPUs are counted without the CUDA driver, which must not be started before serve.py forks.
 os.environ["PYTORCH_NVML_BASED_CUDA_CHECK"] = "1"
 
@@ -24,6 +26,7 @@ def arguments():
     parser.add_argument("--deadline", type=float, default=60, metavar="SECONDS", help="for a case (default 60)")
     parser.add_argument("--at-once", type=int, default=1, metavar="N", help="cases that run side by side (default 1)")
     parser.add_argument("--device", choices=["auto", "cuda", "cpu"], default="auto", help="auto: cuda where there is one")
+    parser.add_argument("--torchrun", default="", metavar="ARGS", help="more arguments for the torchrun that it starts")
     return parser.parse_args()
 
 
@@ -79,7 +82,9 @@ def prepare(options):
 
 def launch(options, ranks):
     """Starts torchrun with the same arguments and gives its status back: 0, or 3."""
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(ranks),
+    more = shlex.split(options.torchrun)
+    alone = [] if any(word.startswith(RENDEZVOUS) for word in more) else ["--standalone"]
+    command = [sys.executable, "-m", "torch.distributed.run", *alone, "--nproc-per-node", str(ranks), *more,
                "-m", "shardcheck_probe", *sys.argv[1:]]
     environment = {**os.environ, "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1")}
     return 0 if subprocess.run(command, env=environment, check=False).returncode == 0 else 3

@@ -17,6 +17,8 @@ OPTIONS = {  # of every adapter: name, values, the first is the default
     "bucket_view": (False, True),
     "small_buckets": (False, True),
     "all_reduce": ("last", "every"),
+    "overlap": (False, True),
+    "loss_division": ("none", "accumulation"),
     "strategy": ("optim_grads_params", "optim_grads", "optim", "no_shard"),
 }
 MOST_RANKS, MOST_CONTRIBUTIONS = 64, 4096

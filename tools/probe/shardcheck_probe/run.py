@@ -51,7 +51,7 @@ class Training:
                 start = torch.zeros((), device=self.device, requires_grad=True)
                 loss = self.wrapped.module(start * 1, self.batches.groups(step, microbatch, live))
                 self.recorder.at(step, microbatch, "backward")
-                loss.backward()
+                self.wrapped.backward(loss, microbatch == last)
         self.recorder.at(step, last, "finish")
         self.wrapped.finish()
         self.synchronize()

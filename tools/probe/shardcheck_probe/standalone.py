@@ -9,6 +9,7 @@ import inspect
 import sys
 
 from shardcheck_probe import BadInput, coding, model
+from shardcheck_probe.adapters import deepspeed
 from shardcheck_probe.case import read_cases
 from shardcheck_probe.trace import write_bytes
 
@@ -19,6 +20,7 @@ IMPORTS = {
     "fsdp1": "from torch.distributed.fsdp import FullyShardedDataParallel, ShardingStrategy",
     "megatron-fsdp": "from megatron_fsdp import MixedPrecisionPolicy, fully_shard_model, fully_shard_optimizer\n"
                      "from torch.distributed.device_mesh import init_device_mesh",
+    "deepspeed": "import deepspeed\nfrom deepspeed.utils import safe_get_full_grad",
 }
 
 WRAPS = {
@@ -68,6 +70,16 @@ def wrap(net, device):
 def microbatch(net, last):
     if not {every}:
         net.is_last_microbatch = last
+    return contextlib.nullcontext()
+""",
+    "deepspeed": """
+def wrap(net, device):
+    sgd = torch.optim.SGD([p for p in net.parameters() if p.requires_grad], lr=RATE)
+    config = {config}
+    return deepspeed.initialize(model=net, optimizer=sgd, config=config, dist_init_required=False)[0]
+
+
+def microbatch(net, last):
     return contextlib.nullcontext()
 """,
     "custom": """
@@ -173,8 +185,8 @@ def main():
         for number in range(MICROBATCHES):
             with microbatch(net, number == MICROBATCHES - 1):
                 start = torch.zeros((), device=device, requires_grad=True)
-                net(start * 1, groups(step, rank, number, device)).backward()
-{finish}        for name, gradient in gradients(net, parameters):
+                loss = net(start * 1, groups(step, rank, number, device))
+{backward}{finish}        for name, gradient in gradients(net, parameters):
             right = RIGHT[step, name]
             if gradient is None:
                 if right is not None and any(right) and local_of(parameters[name]).numel():
@@ -202,6 +214,15 @@ GRADIENTS_FSDP1 = '''def gradients(net, parameters):
     with FullyShardedDataParallel.summon_full_params(net, with_grads=True, writeback=False):
         for name, p in net.named_parameters():
             yield name.rsplit(".", 1)[-1], None if p.grad is None else p.grad.clone()'''
+
+GRADIENTS_DEEPSPEED = '''def gradients(net, parameters):
+    return [(name, safe_get_full_grad(p) if p.requires_grad else None) for name, p in parameters.items()]'''
+
+BACKWARD = "                loss.backward()\n"
+BACKWARD_DEEPSPEED = """                net.backward(loss{times}, scale_wrt_gas={divides})
+                if number < MICROBATCHES - 1:
+                    net.step()
+"""
 
 
 def torch_type(name):
@@ -261,16 +282,24 @@ def fields_of(case, kind):
         "all_reduce": f"\n    net.set_requires_all_reduce(last or {options['all_reduce'] == 'every'})" if outer else "",
         "sharding": "FULL_SHARD" if options["reshard"] else "SHARD_GRAD_OP", "stored": torch_type(case.main_grad),
         "comm": torch_type(case.comm), "strategy": options["strategy"],
+        "config": deepspeed.config_of(case) if case.adapter == "deepspeed" else None,
         "file": repr(case.adapter.partition(":")[2])}
+
+
+def backward_of(case):
+    if case.adapter != "deepspeed":
+        return BACKWARD
+    divides = case.options["loss_division"] == "accumulation"
+    return BACKWARD_DEEPSPEED.format(times=" * MICROBATCHES" if divides else "", divides=divides)
 
 
 def script_of(case, title, name, device):
     """The text of the script."""
     kind = case.adapter.partition(":")[0]
     megatron = kind == "megatron-fsdp"
-    stored = case.parameters[0].dtype if megatron else case.main_grad
+    stored = case.parameters[0].dtype if kind in ("megatron-fsdp", "deepspeed") else case.main_grad
     waits = megatron and case.options["sync"] == "last"
-    zeroes = "" if megatron else f"set_to_none={case.options['zero_grad'] == 'none'}"
+    zeroes = "" if kind in ("megatron-fsdp", "deepspeed") else f"set_to_none={case.options['zero_grad'] == 'none'}"
     sources = [inspect.getsource(thing) for thing in (model.use_weights, model.Unit, model.Model)]
     return SCRIPT.format(
         title=title.replace("\n", "\n# "), name=name, ranks=case.ranks, steps=case.steps,
@@ -279,8 +308,10 @@ def script_of(case, title, name, device):
         weights=table({f"p{i}": (p.shape, p.trainable, p.unit) for i, p in enumerate(case.parameters)}),
         calls=table(calls_of(case)), right=table(right_gradients(case)), model="\n\n".join(sources),
         wrap=WRAPS[kind].format(**fields_of(case, kind)),
-        gradients=GRADIENTS_FSDP1 if kind == "fsdp1" else GRADIENTS,
-        optimizer="    optimizer = fully_shard_optimizer(optimizer)\n" if megatron else "",
+        gradients={"fsdp1": GRADIENTS_FSDP1, "deepspeed": GRADIENTS_DEEPSPEED}.get(kind, GRADIENTS),
+        optimizer={"megatron-fsdp": "    optimizer = fully_shard_optimizer(optimizer)\n",
+                   "deepspeed": "    optimizer = net  # its step is the engine's\n"}.get(kind, ""),
+        backward=backward_of(case),
         finish="        net.finish_grad_sync()\n" if waits else "", zero_grad=zeroes)
 
 

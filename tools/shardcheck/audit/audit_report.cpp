@@ -29,29 +29,17 @@ Tone tone_of(const AuditVerdict& verdict) {
   return verdict.refusal.empty() ? Tone::good : Tone::warning;
 }
 
-/// The first finding of every clause and parameter comes first; the rest is the same on other ranks.
-std::vector<const AuditFinding*> telling_first(const AuditVerdict& verdict) {
-  std::vector<const AuditFinding*> first, rest;
-  std::set<std::pair<std::string, std::int32_t>> seen;
-  for (const AuditFinding& each : verdict.findings) {
-    const bool is_new = seen.emplace(each.finding.clause, each.finding.parameter).second;
-    (is_new ? first : rest).push_back(&each);
-  }
-  first.insert(first.end(), rest.begin(), rest.end());
-  return first;
-}
-
 std::string findings_of(const Terminal& terminal, const AuditVerdict& verdict) {
   std::string text;
   const auto ordered = telling_first(verdict);
   std::vector<Finding> others;
   for (std::size_t i = 0; i < ordered.size(); ++i) {
     if (i >= kMostInFull) {
-      others.push_back(ordered[i]->finding);
+      others.push_back(ordered[i].finding);
       continue;
     }
-    text += finding_text(terminal, ordered[i]->finding);
-    for (const std::string& signature : ordered[i]->signatures)
+    text += finding_text(terminal, ordered[i].finding);
+    for (const std::string& signature : ordered[i].signatures)
       text += labelled(terminal, "looks like", signature);
     text += "\n";
   }
@@ -124,6 +112,17 @@ ordered_json json_of(const Audited& audited) {
 }
 
 }  // namespace
+
+std::vector<AuditFinding> telling_first(const AuditVerdict& verdict) {
+  std::vector<AuditFinding> first, rest;
+  std::set<std::pair<std::string, std::int32_t>> seen;
+  for (const AuditFinding& each : verdict.findings) {
+    const bool is_new = seen.emplace(each.finding.clause, each.finding.parameter).second;
+    (is_new ? first : rest).push_back(each);
+  }
+  first.insert(first.end(), rest.begin(), rest.end());
+  return first;
+}
 
 std::string_view word_of(const AuditVerdict& verdict) {
   if (verdict.is_broken()) return "BROKEN";

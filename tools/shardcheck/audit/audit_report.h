@@ -17,6 +17,9 @@ struct Audited {
   AuditVerdict verdict;
 };
 
+/// The first finding of every clause and parameter comes first; the rest is the same on other ranks.
+std::vector<AuditFinding> telling_first(const AuditVerdict& verdict);
+
 /// "held", "BROKEN", "refused".
 std::string_view word_of(const AuditVerdict& verdict);
 

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -134,10 +135,11 @@ Launched launch(const ProbeSetup& setup, const LaunchOrder& order) {
   Launched launched;
   for (std::size_t i = 0; i < order.cases.size(); ++i)
     launched.folders.push_back(order.folder / fmt::format("{:04}", i));
-  Process process({setup.python, "-m", "shardcheck_probe", "--cases", cases.string(), "--out",
-                   order.folder.string(), "--deadline", std::to_string(setup.deadline), "--at-once",
-                   std::to_string(setup.at_once), "--device", setup.device},
-                  setup.probe, log);
+  Process process(
+      {setup.python, "-m", "shardcheck_probe", "--cases", cases.string(), "--out", order.folder.string(),
+       "--deadline", std::to_string(setup.deadline), "--at-once", std::to_string(setup.at_once), "--device",
+       setup.device, fmt::format("--torchrun={}", fmt::join(setup.torchrun, " "))},
+      setup.probe, log);
   while (!process.is_over()) {
     order.progress(finished_in(launched.folders));
     if (Clock::now() > order.end || interrupt_flag()) {
@@ -165,9 +167,11 @@ void write_script(const ProbeSetup& setup, const fs::path& case_file, const fs::
 Confirmation confirm(const ProbeSetup& setup, const fs::path& script, std::int32_t ranks) {
   const fs::path log = script.string() + ".log";
   fs::remove(log);
-  Process process({setup.python, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node",
-                   std::to_string(ranks), script.string()},
-                  setup.probe, log);
+  std::vector<std::string> command = {
+      setup.python, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", std::to_string(ranks)};
+  command.insert(command.end(), setup.torchrun.begin(), setup.torchrun.end());
+  command.push_back(script.string());
+  Process process(std::move(command), setup.probe, log);
   const auto end = Clock::now() + kScriptLimit;
   while (!process.is_over() && Clock::now() < end && !interrupt_flag())
     std::this_thread::sleep_for(milliseconds(50));

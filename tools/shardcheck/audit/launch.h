@@ -14,10 +14,11 @@ namespace shardcheck {
 
 struct ProbeSetup {
   std::string python = "python3";
-  std::filesystem::path probe;  ///< the folder with the package shardcheck_probe
-  std::string device = "auto";  ///< auto, cuda, cpu
-  std::int64_t deadline = 60;   ///< seconds for a case
-  std::int64_t at_once = 2;     ///< cases that run side by side
+  std::filesystem::path probe;        ///< the folder with the package shardcheck_probe
+  std::string device = "auto";        ///< auto, cuda, cpu
+  std::int64_t deadline = 60;         ///< seconds for a case
+  std::int64_t at_once = 2;           ///< cases that run side by side
+  std::vector<std::string> torchrun;  ///< more arguments for torchrun, behind ours
 };
 
 /// What a launch left: the folders of the cases, in their order, and whether each holds a whole trace.

@@ -11,6 +11,7 @@
 #include "core/contract/ordering.h"
 #include "sim/cost/timeline.h"
 #include "tools/shardcheck/explain/page_template.h"
+#include "tools/shardcheck/html_page.h"
 
 namespace shardcheck {
 namespace {
@@ -157,13 +158,7 @@ std::string explain_data(const Explained& explained) {
 }
 
 std::string explain_page(const Explained& explained) {
-  std::string data = explain_data(explained);
-  // A name may hold "</script>"; inside JSON a slash may be escaped.
-  for (auto at = data.find("</"); at != std::string::npos; at = data.find("</", at + 3))
-    data.replace(at, 2, "<\\/");
-  std::string page(kExplainTemplate);
-  constexpr std::string_view mark = "/*DATA*/";
-  return page.replace(page.find(mark), mark.size(), data);
+  return filled({kExplainTemplate, explain_data(explained)});
 }
 
 }  // namespace shardcheck

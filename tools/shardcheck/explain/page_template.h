@@ -9,31 +9,9 @@ namespace shardcheck {
 inline constexpr std::string_view kExplainTemplate = R"PAGE(<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>shardcheck explain</title>
 <style>
-:root{--ink:#1c2430;--soft:#5d6b7c;--line:#dfe4ea;--bad:#c8283c;--good:#1c7d4d}
-*{box-sizing:border-box}
-body{margin:0;font:15px/1.5 system-ui,"Segoe UI","DejaVu Sans",sans-serif;color:var(--ink);background:#fff}
-main{max-width:1180px;margin:0 auto;padding:26px 28px 60px}
-h1{font-size:24px;margin:0 0 4px}
-h1 b{color:var(--bad)}
-h2{font-size:16px;margin:30px 0 8px}
-.rule{color:var(--soft);margin:0 0 16px}
-.what{font-size:18px;margin:0 0 14px;max-width:900px}
-.numbers{display:flex;gap:14px;flex-wrap:wrap;margin:14px 0}
-.numbers div{border:1px solid var(--line);border-radius:8px;padding:8px 14px}
-.numbers span{display:block;color:var(--soft);font-size:12.5px}
-.numbers code{font-size:16px}
-.bad code{color:var(--bad)}
-.good code{color:var(--good)}
-code,.mono{font-family:ui-monospace,"DejaVu Sans Mono",monospace}
-ul{margin:4px 0;padding-left:22px}
-table{border-collapse:collapse;width:100%;font-size:13.5px}
-td,th{text-align:left;padding:5px 12px 5px 0;border-bottom:1px solid var(--line);vertical-align:top}
-th{color:var(--soft);font-weight:500}
-tr.first td{background:#fdeef0}
-tr.last td{background:#edf8f1}
+/*STYLE*/
 .cf{display:flex;gap:40px;flex-wrap:wrap}
 .cf>div{flex:1;min-width:300px}
-pre{background:#f4f6f9;border-radius:8px;padding:12px 16px;overflow:auto;margin:4px 0}
 #time{overflow-x:auto;border:1px solid var(--line);border-radius:8px}
 svg text{font:12px system-ui,"DejaVu Sans",sans-serif;fill:var(--soft)}
 svg rect.op{stroke:#fff;stroke-width:.6;cursor:default}
@@ -43,7 +21,6 @@ svg rect.last{stroke:var(--good);stroke-width:3}
 .legend i{display:inline-block;width:12px;height:12px;border-radius:3px;margin-right:5px;vertical-align:-1px}
 #tip{position:fixed;pointer-events:none;background:#fff;border:1px solid #c6ced8;border-radius:8px;display:none;
  padding:8px 11px;box-shadow:0 4px 16px rgba(20,30,50,.16);font-size:13px;max-width:460px;z-index:9}
-.soft{color:var(--soft)}
 </style></head><body><main>
 <h1 id="title"></h1><p class="rule" id="rule"></p>
 <p class="what" id="what"></p><p class="soft" id="where"></p>
@@ -58,11 +35,8 @@ svg rect.last{stroke:var(--good);stroke-width:3}
 <h2>Scenario</h2><p id="scenario"></p><h2>See it again</h2><pre id="reproduce"></pre>
 <ul class="soft" id="notes"></ul></main><div id="tip"></div>
 <script>
-const D=/*DATA*/;
-const $=id=>document.getElementById(id),F=D.finding;
-const put=(id,text)=>{$(id).textContent=text};
-const list=(id,items,section)=>{for(const t of items){const li=document.createElement("li");li.textContent=t;
- $(id).append(li)}if(section&&!items.length)$(section).remove()};
+/*SCRIPT*/
+const D=/*DATA*/,F=D.finding;
 $("title").innerHTML="<b></b> ";$("title").firstChild.textContent=F.clause;$("title").append(F.title);
 put("rule",F.rule+" ("+F.source+")");put("what",F.sentence);
 const where=[];if(F.op>=0)where.push("op "+F.op+": "+F.op_text);else if(F.rank>=0)where.push("rank "+F.rank);

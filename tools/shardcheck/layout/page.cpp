@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/layout/analysis/padding.h"
+#include "tools/shardcheck/html_page.h"
 #include "tools/shardcheck/layout/page_template.h"
 #include "tools/shardcheck/wording.h"
 
@@ -130,13 +131,7 @@ std::string page_data(const Answered& answered, layout::BlockShape shape) {
 }
 
 std::string html_page(const Answered& answered, layout::BlockShape shape) {
-  std::string data = page_data(answered, shape);
-  // A name may hold "</script>"; inside JSON a slash may be escaped.
-  for (auto at = data.find("</"); at != std::string::npos; at = data.find("</", at + 3))
-    data.replace(at, 2, "<\\/");
-  std::string page(kPageTemplate);
-  constexpr std::string_view mark = "/*DATA*/";
-  return page.replace(page.find(mark), mark.size(), data);
+  return filled({kPageTemplate, page_data(answered, shape)});
 }
 
 }  // namespace shardcheck

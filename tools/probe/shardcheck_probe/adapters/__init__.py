@@ -4,7 +4,8 @@ import importlib
 
 from shardcheck_probe import BadInput
 
-NAMES = {"ddp": "ddp", "fsdp2": "fsdp2", "megatron-fsdp": "megatron_fsdp", "fsdp1": "fsdp1", "custom": "custom"}
+NAMES = {"ddp": "ddp", "fsdp2": "fsdp2", "megatron-fsdp": "megatron_fsdp", "deepspeed": "deepspeed", "fsdp1": "fsdp1",
+         "custom": "custom"}
 
 
 def adapter_of(name):

@@ -66,6 +66,10 @@ class Wrapped:
         """The context of the forward and backward pass of a microbatch; `last` is true for the last of the step."""
         return contextlib.nullcontext()
 
+    def backward(self, loss, last):
+        """The backward pass of a microbatch."""
+        loss.backward()
+
     def finish(self):
         """Called after the last backward of a step, before gradients are read."""
 
