@@ -1,5 +1,7 @@
 #include "core/plan/plan.h"
 
+#include <fmt/format.h>
+
 namespace shardcheck {
 
 std::string_view name_of(Purpose purpose) {
@@ -28,6 +30,11 @@ std::string_view name_of(BufferRole role) {
                                         "param_grad", "placeholder", "master",     "weights",    "initial",
                                         "codes",      "scales",      "amaxes",     "activations"};
   return names[static_cast<int>(role)];
+}
+
+std::string to_text(const DeclaredPipeline& declared) {
+  return fmt::format("local sums {}, wire {}, outer sums {}, main_grad {}", name_of(declared.local),
+                     name_of(declared.wire), name_of(declared.outer), name_of(declared.main_grad));
 }
 
 std::uint32_t poison_bits(Poison poison, DType type) {

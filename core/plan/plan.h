@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -46,8 +47,20 @@ struct PlanParameter {
   bool trainable = true;
   std::int32_t group = 1;  ///< ranks over which its gradient is summed, inside one outer group
   std::int32_t outer = 1;  ///< outer groups over which those sums are summed once more
+  DType dtype = DType::bf16;  ///< of the parameter, and of a gradient that autograd holds
   std::int64_t numel() const { return rows * columns; }
 };
+
+/// The types that a contribution is declared to pass through on its way to the consumer, and no others (wgrad
+/// 8.3). A fused write begins at `local`; what autograd holds is in the parameter's type before that.
+struct DeclaredPipeline {
+  DType local = DType::f32;      ///< contributions are added in it before they are reduced
+  DType wire = DType::f32;       ///< they are scaled and reduced in it
+  DType outer = DType::f32;      ///< outer groups reduce in it, and hold what they have not reduced yet
+  DType main_grad = DType::f32;  ///< reduced gradients are accumulated and consumed in it
+};
+/// "local sums f32, wire bf16, outer sums f32, main_grad f32".
+std::string to_text(const DeclaredPipeline& declared);
 
 /// Where a parameter's gradient lies inside a destination buffer, so that a byte can be named: the elements
 /// [first, first + view.numel) of the parameter, flattened row-major. `rank` -1: on every rank.
@@ -76,6 +89,7 @@ std::uint32_t poison_bits(Poison poison, DType type);
 
 struct Plan {
   std::int32_t ranks = 1;
+  std::optional<DeclaredPipeline> declared;  ///< where there is none, no cast is judged
   Poison poison = Poison::quiet_nan;
   std::vector<PlanParameter> parameters;
   std::vector<Buffer> buffers;
