@@ -22,6 +22,8 @@ enum class Act : std::uint8_t {
   consume,
   open,
   close,
+  release,
+  product,
   other
 };
 
@@ -29,6 +31,7 @@ Act act_of(const Op& op) {
   if (std::holds_alternative<OpenLease>(op.action)) return Act::open;
   if (std::holds_alternative<CloseLease>(op.action)) return Act::close;
   if (std::holds_alternative<Finish>(op.action)) return Act::consume;
+  if (std::holds_alternative<Undefine>(op.action)) return Act::release;
   switch (op.why.purpose) {
     case Purpose::write:
     case Purpose::fold: return Act::write;
@@ -39,8 +42,13 @@ Act act_of(const Op& op) {
     case Purpose::reduce_outer: return Act::reduce_outer;
     case Purpose::accumulate:
     case Purpose::unstage: return Act::accumulate;
+    case Purpose::reduce_tied:
     case Purpose::divide:
+    case Purpose::clip:
     case Purpose::consume: return Act::consume;
+    case Purpose::forward:
+    case Purpose::backward:
+    case Purpose::recompute: return Act::product;
     default: return Act::other;
   }
 }
@@ -57,6 +65,8 @@ constexpr RequiredEdge kZero{"E9", "W4", "the write adds to old data, or is eras
 constexpr RequiredEdge kDummy{"E13", "W14", "garbage of the placeholder is added"};
 constexpr RequiredEdge kFill{"E17", "W4", "the fill of the lease erases the gradient"};
 constexpr RequiredEdge kFlight{"E1", "W22", "the collective sends a mix of old and new bytes"};
+constexpr RequiredEdge kReaders{"E11", "F46", "a product reads a weight that is being gathered again"};
+constexpr RequiredEdge kSaved{"E12", "W34", "the weight gradient is made of storage that was given back"};
 constexpr RequiredEdge kWeights{"E10", "F46", "a product reads weights that are half of another version"};
 
 bool is_of_weights(BufferRole role) {
@@ -65,7 +75,8 @@ bool is_of_weights(BufferRole role) {
 
 RequiredEdge edge_between(Act first, Act second, BufferRole role) {
   if (role == BufferRole::param_grad || role == BufferRole::placeholder) return kDummy;
-  if (is_of_weights(role)) return kWeights;
+  if (role == BufferRole::inputs) return kSaved;
+  if (is_of_weights(role)) return first == Act::product || first == Act::release ? kReaders : kWeights;
   if (second == Act::open || first == Act::close) return kSlot;
   if (second == Act::close) return kFree;
   if (first == Act::open) return kSlot;

@@ -69,6 +69,25 @@ TEST_F(Ordering, WeightsReadWhileTheyAreGathered) {
   EXPECT_EQ(clause_and_edge(), "E10 F46");
 }
 
+TEST_F(Ordering, WeightsGatheredAgainWhileTheyAreRead) {
+  const BufferId b = buffer(BufferRole::codes);
+  build.op(Copy{}, because(Purpose::forward), Stream::compute, rank)
+      .on(build.whole(b))
+      .on(build.whole(buffer(BufferRole::activations)));
+  build.op(Communicate{Collective::all_gather}, because(Purpose::weights), Stream::reduce, rank);
+  build.on(build.whole(b)).on(build.whole(b));
+  EXPECT_EQ(clause_and_edge(), "E11 F46");
+}
+
+TEST_F(Ordering, InputsGivenBackBeforeTheWriteThatReadsThem) {
+  const BufferId b = buffer(BufferRole::inputs);
+  build.op(Copy{}, because(Purpose::write), Stream::compute, rank)
+      .on(build.whole(b))
+      .on(build.whole(buffer(BufferRole::main_grad)));
+  build.op(Undefine{}, {}, Stream::reduce, rank).on(build.whole(b));
+  EXPECT_EQ(clause_and_edge(), "E12 W34");
+}
+
 TEST_F(Ordering, TheFindingNamesBothOpsTheBytesAndTheWait) {
   const BufferId b = buffer(BufferRole::main_grad);
   plan.placements.push_back({ParamId{0}, Rank{-1}, build.whole(b), 0});
