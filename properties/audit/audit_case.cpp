@@ -169,6 +169,10 @@ std::string inexpressible(const Scenario& s) {
   if (s.data != DataMode::provenance)
     return "numerics.data must be \"provenance\", or nothing can be decoded";
   if (s.loss != Loss::mean) return "numerics.loss must be \"mean\": frameworks average over the ranks";
+  if (s.outer != 1) return "mesh.outer must be 1: the outer axis of a framework is adapter.replicas";
+  if (s.sync != Scenario{}.sync || s.outer_sync != Scenario{}.outer_sync || !s.zeroing)
+    return "switches of the owner stand in the adapter: sync, all_reduce, zero_grad";
+  if (s.fp8) return "fp8 must be left out: no adapter has FP8 weights";
   if (s.expert_parallel != 1) return "mesh.expert_parallel must be 1: no adapter has experts";
   if (!s.fault.empty()) return "fault must be empty: the framework is what is tested";
   for (const ScenarioParameter& p : s.parameters) {

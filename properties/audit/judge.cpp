@@ -6,6 +6,7 @@
 
 #include "properties/audit/agreement.h"
 #include "properties/audit/probing.h"
+#include "properties/audit/refusals.h"
 #include "properties/audit/schedule.h"
 #include "properties/audit/values.h"
 
@@ -153,8 +154,11 @@ AuditVerdict judge(const AuditTrace& trace) {
   add_plain(values.parameters());
   add(judge_probes(trace, values));
   const auto raised = std::ranges::find(trace.ranks, Outcome::raised, &RankTrace::outcome);
-  if (verdict.findings.empty() && raised != trace.ranks.end())
+  if (verdict.findings.empty() && raised != trace.ranks.end()) {
     verdict.refusal = fmt::format("rank {}: {}", raised->rank, raised->error);
+    const std::string_view meaning = meaning_of(trace.audited, raised->error);
+    if (!meaning.empty()) verdict.refusal += fmt::format("; that is known: {}", meaning);
+  }
   const Verdicts table(trace, verdict);
   for (const Row& row : kRows) verdict.clauses.push_back(table.of(row));
   return verdict;

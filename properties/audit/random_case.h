@@ -1,5 +1,7 @@
 // Random cases for a real framework: small models with tied, frozen and silent weights, empty microbatches,
-// types and switches, restricted to what the adapter can express. Next: case_shrinks.h.
+// types and switches, restricted to what the adapter can express. One thing is left out though frameworks run
+// it: a microbatch in which a rank reaches no trainable weight at all. No hook is called there, no adapter
+// promises anything, and DDP hangs, with find_unused_parameters too. Next: case_shrinks.h.
 #pragma once
 
 #include <string>
