@@ -59,6 +59,62 @@ TEST(LeaseOwner, R6FillsTheLeaseOnTheReduceStreamAndWaitsForIt) {
       "RS@r acc+@r close@r record@r record@r wait finish sgd ]");
 }
 
+Scenario unfused(Strategy strategy) {
+  Scenario s = base(strategy);
+  s.overlap = false;
+  s.write_mode = WriteMode::r7;
+  return s;
+}
+
+TEST(LeaseOwner, OwnersWithoutFusedProducersReplaceThenAdd) {
+  for (Strategy strategy : {Strategy::fsdp_v2, Strategy::deepspeed_2, Strategy::deepspeed_3}) {
+    const Planned planned = plan_of(unfused(strategy));
+    for (int step : {0, 1}) {
+      // The lease is opened by the fold, after autograd's gradient.
+      EXPECT_EQ(
+          story(planned, step),
+          "[ | grad real hook= open fold= scale RS acc= close | grad real hook= open fold= scale RS acc+ "
+          "close finish sgd ]")
+          << name_of(strategy);
+    }
+  }
+}
+
+/// set_requires_gradient_sync(False) (wgrad 3.6): microbatches are summed unsharded, in the type of the wire.
+TEST(LeaseOwner, Fsdp2WithoutSyncKeepsItsLeaseUntilTheLastMicrobatch) {
+  Scenario s = unfused(Strategy::fsdp2);
+  s.sync = Sync::last;
+  for (int step : {0, 1}) {
+    const std::string pieces = "fold= fold= ";  // the rows of either rank
+    EXPECT_EQ(story(plan_of(s), step), "[ zero | grad real hook= open " + pieces +
+                                           "| grad real hook+ fold+ fold+ scale RS acc+ close finish sgd ]");
+  }
+}
+
+TEST(LeaseOwner, OuterGroupsAddTheirShardsInTheLastMicrobatch) {
+  Scenario s = base(Strategy::fsdp_optim_grads);
+  s.overlap = false;
+  s.ranks = 4;
+  s.outer = 2;
+  const std::string microbatch = "| open acquire write0 flag dummy drop scale RS acc+ ";
+  EXPECT_EQ(story(plan_of(s), 1), "[ zero " + microbatch + "close " + microbatch + "AR close finish sgd ]");
+  s.outer_mode = OuterMode::shard;
+  EXPECT_EQ(story(plan_of(s), 1), "[ zero " + microbatch + "close " + microbatch + "RS close finish sgd ]");
+}
+
+TEST(LeaseOwner, Fsdp2ReducesOverItsReplicasInEveryMicrobatchOrKeepsPartialSums) {
+  Scenario s = unfused(Strategy::fsdp2);
+  s.ranks = 4;
+  s.outer = 2;
+  s.outer_sync = Sync::every;
+  const std::string microbatch = "| grad real hook= open fold= fold= scale RS ";
+  EXPECT_EQ(story(plan_of(s), 0),
+            "[ zero " + microbatch + "AR acc+ close " + microbatch + "AR acc+ close finish sgd ]");
+  s.outer_sync = Sync::last;
+  EXPECT_EQ(story(plan_of(s), 0),
+            "[ zero " + microbatch + "acc= close " + microbatch + "acc+ AR acc+ close finish sgd ]");
+}
+
 TEST(LeaseOwner, AGroupOfOneAccumulatesWithoutACollective) {
   Scenario s = base(Strategy::fsdp_optim_grads);
   s.ranks = s.expert_parallel = 2;

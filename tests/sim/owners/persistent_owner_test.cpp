@@ -44,6 +44,34 @@ TEST(PersistentOwner, WithOverlapItReducesInTheLastBackward) {
   }
 }
 
+/// Several optimizer instances (wgrad 3.2): the slice of each is summed over them, on the same stream.
+TEST(PersistentOwner, OptimizerInstancesSumTheirSlices) {
+  Scenario s = base(Strategy::megatron_ddp_zero1);
+  s.overlap = false;
+  s.microbatches = 1;
+  s.ranks = 4;
+  s.outer = 2;
+  const Planned planned = plan_of(s);
+  EXPECT_EQ(story(planned, 0), "[ zero | write1 flag dummy drop scale RS AR finish sgd ]");
+  for (const Op& op : planned.plan.ops) {
+    if (op.why.purpose == Purpose::reduce_outer) {
+      EXPECT_EQ(describe(planned.plan.ranks_of(op)), "ranks 0, 2, 1, 3");
+    }
+  }
+}
+
+/// DeepSpeed ZeRO-1 (wgrad 3.7): gradients are None at first, so nothing is zeroed but what nobody touched.
+TEST(PersistentOwner, DeepspeedBeginsItsAccumulatorWithTheFirstGradient) {
+  Scenario s = base(Strategy::deepspeed_1);
+  s.overlap = false;
+  s.write_mode = WriteMode::r7;
+  for (int step : {0, 1})
+    EXPECT_EQ(story(plan_of(s), step),
+              "[ | grad real hook= fold= | grad real hook+ fold+ scale RS finish sgd ]");
+  s.silent = {{.parameter = 0}};
+  EXPECT_EQ(story(plan_of(s), 1), "[ | | zero scale RS finish sgd ]");
+}
+
 TEST(PersistentOwner, AnotherTypeOnTheWireIsStagedAndCopiedBack) {
   Scenario s = base(Strategy::megatron_ddp_zero1);
   s.overlap = false;
