@@ -42,9 +42,7 @@ Act act_of(const Op& op) {
     case Purpose::reduce_outer: return Act::reduce_outer;
     case Purpose::accumulate:
     case Purpose::unstage: return Act::accumulate;
-    case Purpose::reduce_tied:
     case Purpose::divide:
-    case Purpose::clip:
     case Purpose::consume: return Act::consume;
     case Purpose::forward:
     case Purpose::backward:
