@@ -13,6 +13,6 @@ concept OneOf = (std::same_as<Action, Actions> || ...);
 
 template <class Action>
 concept ProtocolEvent = OneOf<Action, Enqueue, BeginStep, BeginMicrobatch, Acquire, CloseLease, Flag, Return,
-                              Hook, Ready, Finish, EndStep>;
+                              Hook, Ready, Finish, EndStep, BeginRecompute, EndRecompute, Interrupt>;
 
 }  // namespace shardcheck

@@ -12,6 +12,7 @@
 #include "properties/gemm_law/gemm_property.h"
 #include "properties/layout_bytes/layout_bytes.h"
 #include "properties/layout_laws/layout_case.h"
+#include "properties/loop_relations.h"
 #include "properties/owner_rows.h"
 #include "properties/product_law/product_law_property.h"
 #include "properties/quantisation_law/quantisation_property.h"
@@ -123,6 +124,26 @@ const std::vector<Property>& table() {
        {"W28"},
        Focus::persistent,
        owned_shard},
+      {"no-sync",
+       "when a reduction is put off, its time changes and nothing else",
+       {"W31"},
+       Focus::sync,
+       reduction_time},
+      {"recompute",
+       "activations that are computed again leave the gradient protocol alone",
+       {"W37"},
+       Focus::recompute,
+       recompute_neutrality},
+      {"reset",
+       "a step that is run again, and a process that goes on, do what a fresh one does",
+       {"W40"},
+       Focus::interrupted,
+       clean_reset},
+      {"bystanders",
+       "one more parameter that is frozen or unused changes nothing for the others",
+       {"W7", "W10"},
+       Focus::frozen,
+       bystanders},
       {.id = "owner-rows",
        .sentence = "every row of every owner's state machine is taken, and none ends in a breach",
        .clauses = {"W1", "W2"},

@@ -104,6 +104,8 @@ void ClassRules::apply(OpIndex index, const std::vector<bool>& hook_reported) {
   if (std::holds_alternative<Undefine>(op.action)) return undefine(op);
   if (std::holds_alternative<Allocate>(op.action)) return allocate(op);
   if (std::holds_alternative<BeginStep>(op.action)) return begin_step(op);
+  if (std::holds_alternative<EndStep>(op.action)) return end_step(op);
+  if (std::holds_alternative<Interrupt>(op.action)) return give_up(op);
   if (const auto* gemm = std::get_if<Gemm>(&op.action)) return write(op, gemm->accumulate, 2, hook_reported);
   if (const auto* s = std::get_if<Scale>(&op.action)) return scale(op, *s);
   switch (op.why.purpose) {
@@ -214,6 +216,7 @@ void ClassRules::open_lease(const Op& op, const OpenLease& lease) {
       breach("W33", place, "reuses a slot that its last reader has not finished with on this stream");
     }
     written(atom, Content::undefined);
+    open_ += !atom.lease_open;
     atom.lease_open = true;
   });
 }
@@ -228,6 +231,7 @@ void ClassRules::close_lease(const Op& op) {
       }
     }
     written(atom, Content::none);
+    open_ -= atom.lease_open;
     atom.lease_open = false;
   });
 }
@@ -247,11 +251,50 @@ void ClassRules::allocate(const Op& op) {
   if (!state_.is_tracked(plan_.operand(op, 0)[0].buffer)) return;
   const bool lent_later = plan_.buffer(plan_.operand(op, 0)[0].buffer).role == BufferRole::lease_slot;
   each_atom(op, 0, [&](const Place&, Atom& atom) {
+    atom = {};
     atom.content = lent_later ? Content::none : Content::undefined;
   });
 }
 
+/// What an attempt that is over has summed is nobody's, and may be zeroed (wgrad 2.4). A process that ends
+/// says so by allocating anew.
+void ClassRules::give_up(const Op& op) {
+  if (std::get<Interrupt>(op.action).ended == Ended::process) return;
+  is_given_up_ = true;
+  for (Rank rank : plan_.ranks_of(op)) {
+    for (std::int32_t a = 0; a < state_.atoms_per_rank(); ++a) {
+      Atom& atom = state_.at(rank, a);
+      state_.settle(rank, stream_, atom);
+      if (atom.content != Content::valid && atom.content != Content::accumulated) continue;
+      atom.content = Content::stale;
+      atom.earlier_step = true;
+    }
+  }
+}
+
+void ClassRules::judge_open_leases(const Op& op, std::string_view clause, const std::string& sentence) {
+  if (open_ == 0) return;
+  for (std::size_t b = 0; b < plan_.buffers.size(); ++b) {
+    if (plan_.buffers[b].role != BufferRole::lease_slot) continue;
+    const BufferId buffer{static_cast<std::int32_t>(b)};
+    const auto [first, last] = state_.atoms({buffer, 0, plan_.buffers[b].numel});
+    for (Rank rank : plan_.ranks_of(op)) {
+      for (std::int32_t a = first; a < last; ++a) {
+        if (state_.at(rank, a).lease_open) breach(clause, {rank, buffer, a}, sentence);
+      }
+    }
+  }
+}
+
+void ClassRules::end_step(const Op& op) {
+  judge_open_leases(op, "W29", "the step ends with sums in an open lease, which were not reduced");
+}
+
 void ClassRules::begin_step(const Op& op) {
+  if (is_given_up_)
+    judge_open_leases(op, "W40",
+                      "a lease of the attempt that was given up is open when the step begins again");
+  is_given_up_ = false;
   for (Rank rank : plan_.ranks_of(op)) {
     for (std::int32_t a = 0; a < state_.atoms_per_rank(); ++a) {
       Atom& atom = state_.at(rank, a);

@@ -51,6 +51,9 @@ class ClassRules {
   void undefine(const Op& op);
   void allocate(const Op& op);
   void begin_step(const Op& op);
+  void give_up(const Op& op);
+  void end_step(const Op& op);
+  void judge_open_leases(const Op& op, std::string_view clause, const std::string& sentence);
 
   const Plan& plan_;
   Reporter& reporter_;
@@ -58,6 +61,8 @@ class ClassRules {
   bool has_outer_;           // some parameter is summed over outer groups
   std::int32_t index_ = -1;  // of the op being applied, in the order of execution
   Stream stream_ = Stream::compute;
+  std::int64_t open_ = 0;     // atoms of leases, on all ranks
+  bool is_given_up_ = false;  // the last attempt at a step
 };
 
 template <class Rule>

@@ -102,7 +102,7 @@ constexpr Clause kClauses[] = {
      plan},
     {"W31", "no_sync only delays",
      "Suppressing the reduction of a microbatch changes nothing in the local accumulation.", "wgrad 5.C",
-     nothing},
+     twin},
     {"W32", "Finalize order",
      "Late gradients, reductions, token division, clipping and the optimizer follow each other in this "
      "order, once each.",
@@ -117,12 +117,12 @@ constexpr Clause kClauses[] = {
     {"W36", "Phase exclusivity", "Storage shared by gradients and parameters is in one phase at a time.",
      "wgrad 5.D", nothing},
     {"W37", "Recompute neutrality", "Activation recomputation adds no use, no lease and no readiness.",
-     "wgrad 5.D", nothing},
+     "wgrad 5.D", both},
     {"W38", "Declared rounding points", "The casts are those of the declared pipeline.", "wgrad 5.E",
      nothing},
     {"W39", "Declared determinism", "What is declared bit-exact repeats its bits.", "wgrad 5.E", twin},
     {"W40", "Reset and resume", "After an abort or a resume the protocol is where a fresh process would be.",
-     "wgrad 5.F", nothing},
+     "wgrad 5.F", both},
 };
 
 }  // namespace

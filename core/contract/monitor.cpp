@@ -6,6 +6,7 @@
 #include "core/contract/life_rules.h"
 #include "core/contract/ordering.h"
 #include "core/contract/rank_symmetry.h"
+#include "core/contract/recompute_rules.h"
 #include "core/contract/reporter.h"
 #include "core/contract/signalling.h"
 
@@ -14,12 +15,14 @@ namespace shardcheck {
 std::vector<Finding> judge(const Plan& plan, std::span<const OpIndex> executed) {
   Reporter reporter(plan);
   Signalling signalling(plan, reporter);
+  RecomputeRules recompute(plan, reporter);
   ClassRules rules(plan, reporter);
   std::optional<LifeRules> life;
   if (!plan.weight_copies.empty()) life.emplace(plan, executed, reporter);
   for (OpIndex index : executed) {
     reporter.begin_op(index);
     const Op& op = plan.ops[static_cast<std::size_t>(index.value)];
+    recompute.apply(op);
     signalling.apply(op);
     rules.apply(index, signalling.hook_reported());
     if (life) life->apply(index);

@@ -118,7 +118,7 @@ void ClassRules::accumulate(const Op& op, bool add) {
     if (alias) {
       breach("W26", place, "adds the reduced gradient onto its own storage");
     } else if (add && (atom.content == Content::undefined || atom.content == Content::stale)) {
-      breach("W6", place,
+      breach(op.why.rule == BetaRule::microbatch_index ? "W5" : "W6", place,
              atom.content == Content::stale
                  ? "accumulates onto the shard of an earlier step, which was not zeroed"
                  : "accumulates onto a shard that was never zeroed");

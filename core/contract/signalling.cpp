@@ -1,5 +1,7 @@
 #include "core/contract/signalling.h"
 
+#include <algorithm>
+
 namespace shardcheck {
 
 Signalling::Signalling(const Plan& plan, Reporter& reporter) : plan_(plan), reporter_(reporter) {
@@ -13,9 +15,14 @@ void Signalling::breach(std::string_view clause, Rank rank, const Op& op, const 
 }
 
 void Signalling::apply(const Op& op) {
+  if (std::holds_alternative<Interrupt>(op.action)) {
+    for (Rank rank : plan_.ranks_of(op)) forget(rank);
+    return;
+  }
   if (op.why.parameter.value < 0) return;
   const auto parameter = static_cast<std::size_t>(op.why.parameter.value);
-  const bool frozen = !plan_.parameters[parameter].trainable;
+  const PlanParameter& of = plan_.parameters[parameter];
+  const bool frozen = !of.trainable || (op.why.step >= 0 && op.why.step < of.thaws_at);
   const auto* gemm = std::get_if<Gemm>(&op.action);
   const auto* flag = std::get_if<Flag>(&op.action);
   const auto* returned = std::get_if<Return>(&op.action);
@@ -42,6 +49,11 @@ void Signalling::apply(const Op& op) {
     }
     if (hooked) hook(op, *hooked, slot, rank);
   }
+}
+
+void Signalling::forget(Rank rank) {
+  const std::size_t first = static_cast<std::size_t>(rank.value) * plan_.parameters.size();
+  std::fill_n(intervals_.begin() + static_cast<std::ptrdiff_t>(first), plan_.parameters.size(), Interval{});
 }
 
 void Signalling::hook(const Op& op, const Hook& hook, std::size_t slot, Rank rank) {

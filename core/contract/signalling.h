@@ -27,6 +27,8 @@ class Signalling {
     bool cleared = false;  ///< somebody lowered the flag between a fused use and this hook
   };
 
+  /// What a host knew is gone.
+  void forget(Rank rank);
   void hook(const Op& op, const Hook& hook, std::size_t slot, Rank rank);
   void breach(std::string_view clause, Rank rank, const Op& op, const std::string& sentence);
 

@@ -133,6 +133,13 @@ struct Verb {
   std::string operator()(const Ready&) const { return "ready for reduction"; }
   std::string operator()(const Finish&) const { return "finish: the consumer may read"; }
   std::string operator()(const EndStep&) const { return "end of step"; }
+  std::string operator()(const BeginRecompute& recompute) const {
+    return fmt::format("unit {} is computed again", recompute.unit);
+  }
+  std::string operator()(const EndRecompute&) const { return "end of what is computed again"; }
+  std::string operator()(const Interrupt& interrupt) const {
+    return interrupt.ended == Ended::attempt ? "the step is given up" : "the process ends, another goes on";
+  }
 };
 
 std::string reason_of(const Plan& plan, const Why& why) {

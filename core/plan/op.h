@@ -200,12 +200,24 @@ struct Ready {};
 struct Finish {};
 /// The consumer has finished (STEP).
 struct EndStep {};
+/// Activations of this FSDP unit are computed again: up to EndRecompute, forward runs inside backward. It
+/// leaves the protocol alone (W37).
+struct BeginRecompute {
+  std::int32_t unit = -1;
+};
+struct EndRecompute {};
+/// What ends before its time: the attempt at a step, which is begun again, or, after a step, the process.
+enum class Ended : std::uint8_t { attempt, process };
+/// All that hosts knew about the current step is gone, and gradients in any buffer are nobody's (W40).
+struct Interrupt {
+  Ended ended = Ended::attempt;
+};
 
-using Action =
-    std::variant<Allocate, Undefine, Fill, Gemm, Copy, Cast, Quantize, Dequantize, Matmul, TakeAmax,
-                 ScaleFromAmax, QuantizeBlocks, DequantizeBlocks, QuantizeMatrix, DeriveColumnCopy,
-                 CloseDelayedStep, Add, Scale, Communicate, Enqueue, SgdStep, Record, Wait, BeginStep,
-                 BeginMicrobatch, OpenLease, Acquire, CloseLease, Flag, Return, Hook, Ready, Finish, EndStep>;
+using Action = std::variant<Allocate, Undefine, Fill, Gemm, Copy, Cast, Quantize, Dequantize, Matmul,
+                            TakeAmax, ScaleFromAmax, QuantizeBlocks, DequantizeBlocks, QuantizeMatrix,
+                            DeriveColumnCopy, CloseDelayedStep, Add, Scale, Communicate, Enqueue, SgdStep,
+                            Record, Wait, BeginStep, BeginMicrobatch, OpenLease, Acquire, CloseLease, Flag,
+                            Return, Hook, Ready, Finish, EndStep, BeginRecompute, EndRecompute, Interrupt>;
 
 /// The part that an op plays in the contract; the same Add is a fold of param.grad or a shard accumulation.
 enum class Purpose : std::uint8_t {

@@ -36,6 +36,7 @@ void drop_what_is_gone(Scenario& s) {
   std::erase_if(s.token_counts, [&](const TokenCount& count) {
     return count.rank >= s.ranks || count.microbatch >= s.microbatches;
   });
+  mend_loop(s);
   if (!s.fp8) return;
   const auto is_gone = [&](std::int32_t step) { return step >= s.steps; };
   std::erase_if(s.fp8->skipped_steps, is_gone);
@@ -118,6 +119,18 @@ void add_numerics(const Scenario& s, Flips& flips) {
   flips.add("scale before the reduction", [](Scenario& f) { f.scaling = Scaling::before; });
 }
 
+/// What a loop does besides going straight on, each left out.
+void add_loop(const Scenario& s, Flips& flips) {
+  flips.add("nothing recomputed", [](Scenario& f) { f.loop.recompute = {}; });
+  flips.add("no step given up", [](Scenario& f) { f.loop.aborts.clear(); });
+  flips.add("no process resumed", [](Scenario& f) { f.loop.resumes.clear(); });
+  for (std::size_t p = 0; p < s.parameters.size(); ++p) {
+    if (s.parameters[p].thaws_at > 0)
+      flips.add(fmt::format("{} trained from the first step", s.parameters[p].name),
+                [&](Scenario& f) { f.parameters[p].thaws_at = 0; });
+  }
+}
+
 /// Parts of the FP8 life, each left out.
 void add_fp8(const Scenario& s, Flips& flips) {
   if (!s.fp8) return;
@@ -161,6 +174,7 @@ std::vector<Flip> flips_of(const Scenario& scenario, std::int32_t parameter) {
   add_protocol(scenario, flips);
   add_uses(scenario, parameter, flips);
   add_numerics(scenario, flips);
+  add_loop(scenario, flips);
   add_fp8(scenario, flips);
   add_sizes(scenario, flips);
   return flips.take();

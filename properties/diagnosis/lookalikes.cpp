@@ -20,6 +20,16 @@ int difference_in_life(const std::optional<Fp8Training>& a, const std::optional<
          ((a->reload_after < 0) != (b->reload_after < 0));
 }
 
+/// Events of the loop that one has and the other has not.
+int difference_in_loop(const Scenario& a, const Scenario& b) {
+  const auto thaws = [](const Scenario& s) {
+    return std::ranges::any_of(s.parameters, [](const ScenarioParameter& p) { return p.thaws_at > 0; });
+  };
+  return ((a.loop.recompute == Recomputed{}) != (b.loop.recompute == Recomputed{})) +
+         (a.loop.aborts.empty() != b.loop.aborts.empty()) +
+         (a.loop.resumes.empty() != b.loop.resumes.empty()) + (thaws(a) != thaws(b));
+}
+
 }  // namespace
 
 int difference_in_kind(const Scenario& a, const Scenario& b) {
@@ -35,7 +45,7 @@ int difference_in_kind(const Scenario& a, const Scenario& b) {
          (a.token_counts.empty() != b.token_counts.empty()) + (has(a, unfused) != has(b, unfused)) +
          (has(a, fused) != has(b, fused)) +
          ((a.uses.size() > a.parameters.size()) != (b.uses.size() > b.parameters.size())) +
-         difference_in_life(a.fp8, b.fp8);
+         difference_in_life(a.fp8, b.fp8) + difference_in_loop(a, b);
 }
 
 std::vector<std::string> lookalikes(const Scenario& scenario, const Finding& finding,

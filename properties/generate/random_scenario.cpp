@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "properties/generate/random_fp8.h"
+#include "properties/generate/random_loop.h"
 #include "properties/generate/random_model.h"
 #include "properties/generate/room.h"
 #include "properties/generate/soundness.h"
@@ -35,6 +36,7 @@ bool wants_fused_owner(Focus focus) {
 Strategy draw_strategy(Draw& draw, Focus focus) {
   using enum Strategy;
   const bool fused = wants_fused_owner(focus) || draw.chance(60);
+  if (focus == Focus::sync && draw.chance(60)) return fsdp2;
   const bool leases = focus == Focus::leases || (focus == Focus::overlap && draw.chance(50));
   if (leases && fused) return draw.pick({fsdp_optim_grads, fsdp_optim_grads_params});
   if (leases) return draw.pick({fsdp_v2, fsdp2, deepspeed_2, deepspeed_3});
@@ -62,7 +64,7 @@ void draw_owner(Draw& draw, Focus focus, Scenario& s) {
   constexpr Weighted<std::int32_t> slots[] = {{1, 40}, {2, 40}, {3, 20}};
   s.strategy = draw_strategy(draw, focus);
   if (draw.chance(focus == Focus::overlap ? 70 : 35)) s.bucket_size = 1 + draw.below(24);
-  s.overlap = draw.chance(focus == Focus::overlap ? 95 : 70);
+  s.overlap = draw.chance(focus == Focus::overlap ? 95 : focus == Focus::sync ? 50 : 70);
   s.slots = draw.pick(slots);
   if (has_leases(s.strategy) && !replaces_first(s.strategy) && draw.chance(20)) s.zeroing = false;
   draw_outer(draw, focus, s);
@@ -174,6 +176,7 @@ Scenario random_scenario(Draw& draw, Focus focus) {
     s.first_microbatch = FirstMicrobatch::none;
   }
   draw_data(draw, s);
+  draw_loop(draw, focus, s);
   return s;
 }
 
@@ -181,6 +184,7 @@ Scenario random_unsound_scenario(Draw& draw, Focus focus) {
   Scenario s = draw_all_but_protocol(draw, focus);
   draw_protocol(draw, focus, s);
   draw_data(draw, s);
+  draw_loop(draw, focus, s);
   return s;
 }
 

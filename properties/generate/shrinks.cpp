@@ -29,6 +29,18 @@ std::int64_t fp8_rank(const std::optional<Fp8Training>& fp8) {
   return 1 + 2048 * (events + parts) + history + (fp8->recipe != "te-current-pow2");
 }
 
+/// How much happens besides steps and microbatches.
+std::int64_t loop_rank(const Scenario& s) {
+  std::int64_t aborts = 0, thaws = 0;
+  for (const Abort& abort : s.loop.aborts) aborts += 128 + abort.microbatch + abort.after_uses;
+  for (const ScenarioParameter& p : s.parameters) thaws += p.thaws_at > 0 ? 64 + p.thaws_at : 0;
+  const auto units = static_cast<std::int64_t>(s.loop.recompute.units.size());
+  return 4096 * aborts + 64 * (thaws + 64 * std::ssize(s.loop.resumes)) +
+         (s.loop.recompute.all ? 1
+          : units > 0          ? 1 + units
+                               : 0);
+}
+
 std::string generic_name(std::size_t parameter) {
   return "w" + std::to_string(parameter);
 }
@@ -67,6 +79,7 @@ void repair(Scenario& s) {
     s.outer_mode = OuterMode::replicate;
   if (s.strategy != Strategy::fsdp2) s.sync = Sync::every;
   if (s.strategy != Strategy::fsdp2 || s.outer == 1) s.outer_sync = Sync::last;
+  mend_loop(s);
   const bool fuses = std::ranges::count(s.uses, Producer::fused, &ScenarioUse::producer) > 0;
   if (!fuses || s.write_mode == WriteMode::r7) s.execution = Execution::eager;
   if (s.write_mode != WriteMode::te_module) s.first_microbatch = FirstMicrobatch::none;
@@ -255,6 +268,26 @@ void try_fp8(Candidates& to, const Scenario& s) {
   to.try_change([](Scenario& c) { c.fp8->recipe = "te-current-pow2"; });
 }
 
+/// Without recomputation, aborts, resumes and thawing, each for itself, and with plainer ones.
+void try_loop(Candidates& to, const Scenario& s) {
+  to.try_change([](Scenario& c) { c.loop = {}; });
+  to.try_change([](Scenario& c) { c.loop.recompute = {}; });
+  to.try_change([](Scenario& c) { c.loop.recompute = {.all = true, .units = {}}; });
+  to.try_change([](Scenario& c) { c.loop.resumes.clear(); });
+  for (std::size_t i = 0; i < s.loop.aborts.size(); ++i) {
+    to.try_change(
+        [&](Scenario& c) { c.loop.aborts.erase(c.loop.aborts.begin() + static_cast<std::ptrdiff_t>(i)); });
+    to.try_change([&](Scenario& c) { c.loop.aborts[i].after_uses = 0; });
+    to.try_change([&](Scenario& c) { --c.loop.aborts[i].after_uses; });
+    to.try_change(
+        [&](Scenario& c) { c.loop.aborts[i].microbatch = std::min(c.loop.aborts[i].microbatch, 0); });
+  }
+  for (std::size_t p = 0; p < s.parameters.size(); ++p) {
+    to.try_change([&](Scenario& c) { c.parameters[p].thaws_at = 0; });
+    to.try_change([&](Scenario& c) { c.parameters[p].thaws_at = std::min(c.parameters[p].thaws_at, 1); });
+  }
+}
+
 /// All of one kind at once, which takes many single steps off a search that is nearly done.
 void try_plain(Candidates& to) {
   to.try_change([](Scenario& c) {
@@ -292,6 +325,7 @@ Complexity complexity_of(const Scenario& s) {
           s.tokens,
           tokens,
           fp8_rank(s.fp8),
+          loop_rank(s),
           protocol_rank(s.write_mode),
           static_cast<std::int64_t>(s.first_microbatch),
           static_cast<std::int64_t>(s.execution),
@@ -326,6 +360,7 @@ std::vector<Scenario> shrinks(const Scenario& s) {
   try_extent(to, s);
   for (std::size_t p = 0; p < s.parameters.size(); ++p) try_shape(to, s, p);
   try_fp8(to, s);
+  try_loop(to, s);
   try_protocol(to, s);
   try_numerics(to);
   try_plain(to);

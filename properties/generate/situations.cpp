@@ -124,6 +124,26 @@ bool has_cut_block(const Scenario& s, const Geometry& geometry, std::int32_t par
   return false;
 }
 
+/// Given up in a backward, or after the last one.
+bool has_abort(const Scenario& s, bool in_backward) {
+  return std::ranges::any_of(s.loop.aborts,
+                             [&](const Abort& a) { return (a.microbatch >= 0) == in_backward; });
+}
+
+/// Given up between two uses of a backward whose destinations are leases.
+bool has_abort_of_lease(const Scenario& s) {
+  return has_leases(s.strategy) && std::ranges::any_of(s.loop.aborts, [&](const Abort& a) {
+           return a.after_uses > 0 && a.after_uses < std::ssize(s.uses);
+         });
+}
+
+bool is_recomputed_at_all(const Scenario& s) {
+  for (std::size_t u = 0; u < s.uses.size(); ++u) {
+    if (is_recomputed(s, unit_of_use(s, u))) return true;
+  }
+  return false;
+}
+
 bool has_narrow_type(DType type) {
   return type != DType::f32;
 }
@@ -312,6 +332,28 @@ std::vector<Situation> make_table() {
                 });
        },
        {fp8}},
+      {"recomputed unit", [](S s, G) { return is_recomputed_at_all(s); }, {recompute}},
+      {"abort in backward", [](S s, G) { return has_abort(s, true); }, {interrupted}},
+      {"abort between the uses of leases", [](S s, G) { return has_abort_of_lease(s); }, {interrupted}},
+      {"abort after the last backward", [](S s, G) { return has_abort(s, false); }, {interrupted}},
+      {"resumed process",
+       [](S s, G) {
+         return std::ranges::any_of(s.loop.resumes, [&](std::int32_t t) { return is_resumed_after(s, t); });
+       },
+       {interrupted}},
+      {"thawing parameter",
+       [](S s, G) {
+         return any_parameter(
+             s, [&](std::int32_t p, P parameter) { return parameter.thaws_at > 0 && !is_unused(s, p); });
+       },
+       {frozen}},
+      {"reduced in every microbatch",
+       [](S s, G) { return s.strategy == Strategy::fsdp2 && s.sync == Sync::every && s.microbatches > 1; },
+       {sync}},
+      {"reduced in the last microbatch",
+       [](S s, G) { return s.sync == Sync::last && s.microbatches > 1; },
+       {sync}},
+      {"reductions not overlapped", [](S s, G) { return !s.overlap; }, {sync}},
       {"per-token loss", [](S s, G) { return s.loss == Loss::per_token; }, {scaling, empty_microbatches}},
       {"average in the collective",
        [](S s, G) { return s.loss == Loss::mean && s.scaling == Scaling::in_collective; },

@@ -9,16 +9,22 @@ namespace {
 struct Uses {
   std::int32_t fused = 0, other = 0, unfused = 0;
   bool first_is_fused = false;       ///< in forward order
+  std::int32_t first_unit = -1;      ///< that runs the first
   bool other_writes_before = false;  ///< before a fused use does
   std::int32_t all() const { return fused + other + unfused; }
   std::int32_t writes() const { return fused + other; }
 };
+
+std::int32_t unit_of(const Scenario& s, const ScenarioUse& use) {
+  return use.unit >= 0 ? use.unit : s.parameters[static_cast<std::size_t>(use.parameter)].unit;
+}
 
 Uses uses_of(const Scenario& s, std::int32_t parameter) {
   Uses uses;
   for (const ScenarioUse& use : s.uses) {
     if (use.parameter != parameter) continue;
     if (uses.all() == 0) uses.first_is_fused = use.producer == Producer::fused;
+    if (uses.all() == 0) uses.first_unit = unit_of(s, use);
     uses.fused += use.producer == Producer::fused;
     uses.other += use.producer == Producer::other;
     uses.unfused += use.producer == Producer::unfused;
@@ -27,10 +33,6 @@ Uses uses_of(const Scenario& s, std::int32_t parameter) {
   // Delayed fused writes are issued after all others.
   if (s.execution == Execution::delayed) uses.other_writes_before = uses.other > 0;
   return uses;
-}
-
-std::int32_t unit_of(const Scenario& s, const ScenarioUse& use) {
-  return use.unit >= 0 ? use.unit : s.parameters[static_cast<std::size_t>(use.parameter)].unit;
 }
 
 bool is_trainable(const Scenario& s, std::int32_t parameter) {
@@ -91,7 +93,9 @@ bool is_parameter_sound(const Scenario& s, std::int32_t parameter, const Uses& u
   // The overwriting use must be the first to write.
   if (overwrites_blindly(s) && (uses.fused > 1 || uses.other_writes_before)) return false;
   // The armed call is the first of forward, so the last of backward: it must be the only one to write (B-04).
-  const bool armed = s.first_microbatch == FirstMicrobatch::armed && !has_leases(s.strategy);
+  // Where its unit is recomputed, backward keeps what the second forward says (wgrad 9.5).
+  const bool armed = s.first_microbatch == FirstMicrobatch::armed && !has_leases(s.strategy) &&
+                     !is_recomputed(s, uses.first_unit);
   if (armed && uses.first_is_fused && uses.writes() > 1) return false;
   return s.execution != Execution::graph || s.microbatches == 1 || !changes_beta_with_microbatch(s);
 }

@@ -16,5 +16,7 @@ void add_delayed_scale_faults(std::vector<Fault>& zoo);
 void add_lease_faults(std::vector<Fault>& zoo);
 void add_reduction_faults(std::vector<Fault>& zoo);
 void add_scale_faults(std::vector<Fault>& zoo);
+void add_loop_faults(std::vector<Fault>& zoo);
+void add_deepspeed_faults(std::vector<Fault>& zoo);
 
 }  // namespace shardcheck

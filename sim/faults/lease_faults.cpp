@@ -27,29 +27,6 @@ bool not_zeroed_again(Planned& planned, const Scenario&) {
   return erase_zeroing(planned, 1, 1 << 14);
 }
 
-/// The parameter that nobody uses in step 1 keeps what step 0 left.
-bool silent_parameter_not_zeroed(Planned& planned, const Scenario&) {
-  PlanEdit edit(planned);
-  const Plan& plan = edit.plan();
-  View kept{BufferId{-1}, 0, 0};
-  for (const Placement& p : plan.placements) {
-    if (p.parameter.value == 0 && plan.buffer(p.view.buffer).role == BufferRole::main_grad) kept = p.view;
-  }
-  for (std::int32_t i = 0; i < edit.size(); ++i) {
-    const Op op = edit.op(i);
-    if (!is_zero(edit, op, BufferRole::main_grad) || op.why.step != 1 ||
-        edit.view(op, 0).buffer != kept.buffer)
-      continue;
-    const View all = edit.view(op, 0);
-    const View before{all.buffer, 0, kept.offset};
-    const View after{all.buffer, kept.offset + kept.numel, all.numel - kept.offset - kept.numel};
-    edit.insert_after(i, edit.with_views(op, 1, [&](std::int8_t, std::int32_t) { return before; }));
-    edit.insert_after(i, edit.with_views(op, 1, [&](std::int8_t, std::int32_t) { return after; }));
-    edit.erase(i);
-  }
-  return edit.commit();
-}
-
 bool untouched_range_left(Planned& planned, const Scenario&) {
   PlanEdit edit(planned);
   for (std::int32_t i = 0; i < edit.size(); ++i) {
@@ -173,10 +150,6 @@ void persistent_two_steps(Scenario& s) {
   persistent_fused(s);
   prepare::two_steps(s);
 }
-void silent_in_step_1(Scenario& s) {
-  persistent_two_steps(s);
-  s.silent.push_back({0, 1, -1, -1});
-}
 void lease_fused(Scenario& s) {
   prepare::leases(s);
   prepare::fused(s);
@@ -237,9 +210,6 @@ void add_lease_faults(std::vector<Fault>& zoo) {
           {"B-34", "NVIDIA/Megatron-LM#6660 (K04)",
            "in a group of one the reduced result is the running buffer, which doubles every microbatch",
            "W26", lease_group_of_one, alias_doubling},
-          {"B-36", "DeepSpeed zero/stage3.py (read)",
-           "a parameter that is silent for a step shows last step's total to the optimizer", "W8",
-           silent_in_step_1, silent_parameter_not_zeroed},
           {"B-43", "allenai/open-instruct#1498 (K07)",
            "every backward is taken for an accumulation boundary, only the last survives", "W2",
            lease_two_microbatches, accumulator_reset},

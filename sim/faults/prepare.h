@@ -8,10 +8,13 @@
 
 namespace shardcheck::prepare {
 
-/// A protocol that is right for every scenario, so that only the fault can be wrong.
+/// A protocol that is right for every scenario in a loop that goes straight on, so that only the fault can be
+/// wrong.
 inline void reference(Scenario& s) {
   if (!has_reference_hooks(s.write_mode)) s.write_mode = WriteMode::r5;
   s.first_microbatch = FirstMicrobatch::none;
+  s.loop = {};
+  for (ScenarioParameter& p : s.parameters) p.thaws_at = 0;
 }
 inline void persistent(Scenario& s) {
   reference(s);
@@ -85,6 +88,7 @@ inline void repair(Scenario& s) {
   std::erase_if(s.token_counts,
                 [&](const TokenCount& x) { return x.rank >= s.ranks || x.microbatch >= s.microbatches; });
   if (s.ranks % s.expert_parallel != 0) s.expert_parallel = 1;
+  mend_loop(s);
 }
 
 }  // namespace shardcheck::prepare

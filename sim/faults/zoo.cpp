@@ -14,6 +14,8 @@ const std::vector<Fault>& zoo() {
     add_lease_faults(faults);
     add_reduction_faults(faults);
     add_scale_faults(faults);
+    add_loop_faults(faults);
+    add_deepspeed_faults(faults);
     add_weight_faults(faults);
     add_weight_use_faults(faults);
     add_delayed_scale_faults(faults);

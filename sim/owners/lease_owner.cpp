@@ -1,7 +1,9 @@
 // Owners whose destination is a temporary lease of a recycled slot: Megatron-FSDP v1 with sharded gradients,
 // Megatron-FSDP v2, FSDP2, DeepSpeed ZeRO-2 and ZeRO-3 (wgrad 3.3 to 3.6, 3.8, 3.9). A bucket is reduced in
 // every microbatch, or under FSDP2 where the user says so, and accumulated onto a persistent shard. A lease
-// begins with undefined bytes; ranges that nobody wrote are zero-filled before the reduction.
+// begins with undefined bytes; ranges that nobody wrote are zero-filled before the reduction. Buckets are
+// laid out for all parameters that ever train: one that has not thawed yet keeps its place, is zero-filled
+// there and not waited for.
 #include <algorithm>
 
 #include "sim/owners/owner.h"
@@ -42,7 +44,8 @@ class LeaseOwner : public Owner {
   void begin_step() override {
     const bool fills = zeroes(job_.scenario);
     job_.take(fills ? Row::zero : Row::replace);
-    if (fills) {
+    const bool is_again = job_.attempt > 0;
+    if (fills && !(is_again && job_.lapse == Lapse::zeroes_once)) {
       for (BufferId shard : shards_) {
         job_.build.op(Fill{0}, job_.why(Purpose::zero), Stream::compute, job_.all_ranks)
             .on(job_.build.whole(shard));
@@ -50,10 +53,12 @@ class LeaseOwner : public Owner {
     }
     for (Rank rank : job_.all_ranks) {
       for (std::size_t p = 0; p < job_.scenario.parameters.size(); ++p) {
-        job_.host(rank, static_cast<std::int32_t>(p)).armed = true;
+        job_.host(rank, static_cast<std::int32_t>(p)).armed =
+            job_.lapse != Lapse::arms_once || job_.step == job_.first_step;
         job_.host(rank, static_cast<std::int32_t>(p)).added = false;
       }
     }
+    if (is_again && job_.lapse == Lapse::keeps_sums) return;
     has_sum_.assign(shards_.size(), fills);
     has_partial_sum_.assign(partials_.size(), false);
   }
@@ -69,7 +74,7 @@ class LeaseOwner : public Owner {
 
   std::vector<Piece> acquire(std::int32_t parameter) override {
     const auto b = static_cast<std::size_t>(job_.geometry.bucket_of[static_cast<std::size_t>(parameter)]);
-    if (leases_[b].slot < 0) open(b);
+    if (leases_[b].slot < 0 || leases_[b].completed) open(b);
     const BufferId slot = slots_[static_cast<std::size_t>(leases_[b].slot)].buffer;
     std::vector<Piece> pieces;
     for (const Member& member : job_.geometry.pieces_of[static_cast<std::size_t>(parameter)])
@@ -80,7 +85,7 @@ class LeaseOwner : public Owner {
   void parameter_done(std::int32_t parameter) override {
     const auto b = static_cast<std::size_t>(job_.geometry.bucket_of[static_cast<std::size_t>(parameter)]);
     ++leases_[b].done;
-    if (!reduces_now() || leases_[b].done < std::ssize(job_.geometry.buckets[b].parameters)) return;
+    if (!reduces_now() || leases_[b].done != job_.hooked(job_.geometry.buckets[b])) return;
     job_.take(Row::launch);
     complete(b);
   }
@@ -101,6 +106,25 @@ class LeaseOwner : public Owner {
     // Reductions are drained at the end of each backward (wgrad 3.4, notes).
     if (job_.scenario.overlap) job_.order(Stream::reduce, Stream::compute, job_.all_ranks);
     for (Slot& slot : slots_) slot.is_ordered = true;
+  }
+
+  void abort_step() override {
+    for (std::size_t b = 0; b < leases_.size(); ++b) {
+      Lease kept;
+      if (job_.lapse == Lapse::keeps_counters) kept.done = leases_[b].done;
+      const bool is_open = leases_[b].slot >= 0 && !leases_[b].completed;
+      if (is_open && job_.lapse == Lapse::keeps_leases)
+        kept.slot = leases_[b].slot;
+      else if (is_open)
+        close(b);
+      leases_[b] = kept;
+    }
+    for (Slot& slot : slots_) slot.is_ordered = true;
+  }
+
+  void resume() override {
+    for (Slot& slot : slots_) slot = {.buffer = slot.buffer};
+    leases_.assign(leases_.size(), {});
   }
 
   void finish() override {
@@ -127,7 +151,10 @@ class LeaseOwner : public Owner {
   Stream reduction_stream() const { return job_.scenario.overlap ? Stream::reduce : Stream::compute; }
 
   bool is_last() const { return job_.microbatch == job_.scenario.microbatches - 1; }
-  bool reduces_now() const { return job_.scenario.sync == Sync::every || is_last(); }
+  bool reduces_now() const {
+    if (job_.scenario.sync == Sync::every) return true;
+    return is_last() && !(job_.lapse == Lapse::stays_unsynced && job_.step == 0);
+  }
   /// FSDP2 keeps sums that only the outer groups still have to add in the type of the wire.
   bool has_partials() const {
     const Scenario& s = job_.scenario;
@@ -184,6 +211,16 @@ class LeaseOwner : public Owner {
     forget_touches(bucket, zero_fills);
   }
 
+  /// Nobody wants what is in the lease.
+  void close(std::size_t b) {
+    const OwnerBucket& bucket = job_.geometry.buckets[b];
+    Slot& slot = slots_[static_cast<std::size_t>(leases_[b].slot)];
+    const auto ranks = job_.reduction_ranks(bucket.expert);
+    job_.build.op(CloseLease{}, job_.why(Purpose::none), Stream::compute, ranks)
+        .on({slot.buffer, 0, bucket.numel()});
+    release(slot, Stream::compute, ranks);
+  }
+
   /// All contributions of the bucket are in its lease: zero-fill the rest, reduce, accumulate, return the
   /// slot.
   void complete(std::size_t b) {
@@ -237,10 +274,10 @@ class LeaseOwner : public Owner {
   }
 
   void forget_touches(const OwnerBucket& bucket, bool known_zero) {
-    for (const Member& member : bucket.members) {
+    for (const std::int32_t parameter : bucket.parameters) {  // one without elements has no member
       for (Rank rank : job_.all_ranks) {
-        job_.host(rank, member.parameter).touched = false;
-        job_.host(rank, member.parameter).known_zero = known_zero;
+        job_.host(rank, parameter).touched = false;
+        job_.host(rank, parameter).known_zero = known_zero;
       }
     }
   }

@@ -33,6 +33,11 @@ class Owner {
   virtual void parameter_done(std::int32_t parameter) = 0;
   /// The backward of a microbatch is over; `last` is the marker of the step's last one.
   virtual void end_backward(bool last) = 0;
+  /// The attempt at the step is given up: collectives have been waited for, and the step begins again. All
+  /// that the owner counted goes, and open leases are returned.
+  virtual void abort_step() = 0;
+  /// A fresh process goes on: its buffers are undefined, and nothing has been learned.
+  virtual void resume() = 0;
   /// The step's gradients become readable for the consumer, who then reads them.
   virtual void finish() = 0;
 };

@@ -1,6 +1,8 @@
 // Owners that keep one gradient buffer for the whole step: Megatron DDP, DDP with the distributed optimizer,
 // Megatron-FSDP v1 without gradient sharding and DeepSpeed ZeRO-1 (wgrad 3.1, 3.2, 3.4 persistent strategies,
-// 3.7). Microbatches are added locally; each bucket is reduced once, in the last one.
+// 3.7). Microbatches are added locally; each bucket is reduced once, in the last one. Buckets are laid out
+// for all parameters that ever train: one that has not thawed yet keeps its place in the bucket, which is
+// zero there, and is not waited for.
 #include <algorithm>
 
 #include "sim/owners/owner.h"
@@ -38,10 +40,11 @@ class PersistentOwner : public Owner {
   void begin_step() override {
     const Scenario& s = job_.scenario;
     const bool fills = zeroes(s) && s.write_mode != WriteMode::r4;
+    const bool is_again = job_.attempt > 0;
     if (fills) job_.take(Row::zero);
     if (replaces_first(s.strategy)) job_.take(Row::replace);
     for (BufferId main : main_) {
-      if (fills)
+      if (fills && !(is_again && job_.lapse == Lapse::zeroes_once))
         job_.build.op(Fill{0}, job_.why(Purpose::zero), Stream::compute, job_.all_ranks)
             .on(job_.build.whole(main));
     }
@@ -49,12 +52,13 @@ class PersistentOwner : public Owner {
       for (std::size_t p = 0; p < s.parameters.size(); ++p) {
         HostState& host = job_.host(rank, static_cast<std::int32_t>(p));
         host.added = false;
-        host.touched = false;
+        if (!is_again || job_.lapse != Lapse::keeps_touches) host.touched = false;
         host.known_zero = fills;
-        host.armed = true;
+        host.armed = job_.lapse != Lapse::arms_once || job_.step == job_.first_step;
       }
     }
     std::fill(launched_.begin(), launched_.end(), false);
+    if (!is_again || job_.lapse != Lapse::keeps_counters) end_backward(false);
   }
 
   void unshard(std::int32_t unit) override {
@@ -88,8 +92,9 @@ class PersistentOwner : public Owner {
   void parameter_done(std::int32_t parameter) override {
     const auto b = static_cast<std::size_t>(job_.geometry.bucket_of[static_cast<std::size_t>(parameter)]);
     --remaining_[b];
-    // In its first step DDP learns how often hooks fire, and reduces in finish (wgrad 3.1, fact ii).
-    const bool learned = !is_megatron_ddp(job_.scenario.strategy) || job_.step > 0;
+    // In its first step DDP learns how often hooks fire, and reduces in finish (wgrad 3.1, fact ii). So does
+    // the process that goes on after another.
+    const bool learned = !is_megatron_ddp(job_.scenario.strategy) || job_.step > job_.first_step;
     const bool last = job_.microbatch == job_.scenario.microbatches - 1;
     if (remaining_[b] != 0 || !last || !learned || !job_.scenario.overlap) return;
     job_.take(Row::launch);
@@ -97,9 +102,13 @@ class PersistentOwner : public Owner {
   }
 
   void end_backward(bool) override {
-    for (std::size_t b = 0; b < remaining_.size(); ++b)
-      remaining_[b] = std::ssize(job_.geometry.buckets[b].parameters);
+    for (std::size_t b = 0; b < remaining_.size(); ++b) remaining_[b] = job_.hooked(job_.geometry.buckets[b]);
   }
+
+  void abort_step() override {
+    if (job_.lapse != Lapse::keeps_counters) end_backward(false);
+  }
+  void resume() override { end_backward(false); }
 
   void finish() override {
     bool in_flight = false;

@@ -1,5 +1,7 @@
 #include "sim/planner/job.h"
 
+#include <algorithm>
+
 namespace shardcheck {
 
 Job::Job(const Scenario& s) : scenario(s), geometry(geometry_of(s)), build(planned.plan) {
@@ -8,6 +10,7 @@ Job::Job(const Scenario& s) : scenario(s), geometry(geometry_of(s)), build(plann
   const auto parameters = s.parameters.size();
   for (const ScenarioParameter& p : s.parameters) {
     plan.parameters.push_back({p.name, p.rows(), p.columns(), p.trainable, inner_size(s, p.expert), s.outer});
+    plan.parameters.back().thaws_at = p.thaws_at;
   }
   for (std::int32_t r = 0; r < s.ranks; ++r) all_ranks.push_back(Rank{r});
   const std::int32_t inner = s.ranks / s.outer;
@@ -34,6 +37,21 @@ Job::Job(const Scenario& s) : scenario(s), geometry(geometry_of(s)), build(plann
   for (std::size_t p = 0; p < parameters; ++p) mixed_[p] = fused[p] && unfused[p];
 }
 
+std::int64_t Job::hooked(const OwnerBucket& bucket) const {
+  const std::int32_t of_step = lapse == Lapse::keeps_membership ? first_step : step;
+  return std::ranges::count_if(bucket.parameters,
+                               [&](std::int32_t p) { return is_trained(parameter(p), of_step); });
+}
+
+void Job::forget() {
+  for (HostState& host : host_) {
+    HostState kept;
+    if (lapse == Lapse::keeps_touches) kept.touched = host.touched;
+    if (lapse == Lapse::keeps_gradients) kept.real = host.real;
+    host = kept;
+  }
+}
+
 Why Job::why(Purpose purpose, std::int32_t parameter, std::int32_t use) const {
   Why why{.purpose = purpose, .parameter = ParamId{parameter}};
   why.step = static_cast<std::int16_t>(step);
@@ -47,6 +65,15 @@ void Job::order(Stream before, Stream after, std::span<const Rank> ranks) {
   const EventId event = build.event();
   build.op(Record{event}, why(Purpose::none), before, ranks);
   build.op(Wait{event}, why(Purpose::none), after, ranks);
+}
+
+void Job::reallocate() {
+  for (std::size_t b = 0; b < planned.plan.buffers.size(); ++b) {
+    const BufferRole role = planned.plan.buffers[b].role;
+    if (role < BufferRole::main_grad || role > BufferRole::placeholder) continue;
+    const BufferId id{static_cast<std::int32_t>(b)};
+    build.op(Allocate{}, why(Purpose::setup), Stream::compute, all_ranks).on(build.whole(id));
+  }
 }
 
 BufferId Job::allocate(std::string name, BufferRole role, DType dtype, std::int64_t numel) {

@@ -9,6 +9,7 @@
 
 #include "core/plan/builder.h"
 #include "sim/owners/geometry.h"
+#include "sim/planner/lapse.h"
 #include "sim/planner/planned.h"
 #include "sim/scenario/scenario.h"
 
@@ -37,6 +38,9 @@ class Job {
   std::vector<Rank> outer_ranks;  ///< all ranks, those with equal shards of different outer groups together
   std::vector<BufferId> masters;  ///< a bucket: its fp32 weights, a slice where the owner shards
   std::int32_t step = 0, microbatch = 0;
+  std::int32_t first_step = 0;  ///< of the process that is running
+  std::int32_t attempt = 0;     ///< at the step; the earlier ones were given up
+  Lapse lapse = Lapse::none;
 
   HostState& host(Rank rank, std::int32_t parameter) {
     return host_[static_cast<std::size_t>(rank.value) * scenario.parameters.size() +
@@ -50,11 +54,20 @@ class Job {
         .buckets[static_cast<std::size_t>(geometry.bucket_of[static_cast<std::size_t>(parameter)])];
   }
   /// True when the parameter has fused and unfused uses, so that a placeholder meets a real gradient.
-  bool is_mixed(std::int32_t parameter) const { return mixed_[static_cast<std::size_t>(parameter)]; }
+  bool is_mixed(std::int32_t parameter) const {
+    const bool remembered = lapse != Lapse::loses_attributes || first_step == 0;
+    return remembered && mixed_[static_cast<std::size_t>(parameter)];
+  }
+  /// Parameters of the bucket whose hooks run in this step: a frozen one keeps its place, and counts for
+  /// nothing until it thaws.
+  std::int64_t hooked(const OwnerBucket& bucket) const;
   /// Positions in scenario.uses of the parameter's uses.
   std::int32_t uses_of(std::int32_t parameter) const { return uses_[static_cast<std::size_t>(parameter)]; }
 
   Why why(Purpose purpose, std::int32_t parameter = -1, std::int32_t use = -1) const;
+
+  /// What hosts knew is gone: the attempt is over, or the process.
+  void forget();
 
   /// The owner takes this row of its state machine.
   void take(Row row) { planned.rows.set(static_cast<std::size_t>(row)); }
@@ -86,6 +99,9 @@ class Job {
   /// An order between two streams: what `before` has been given so far happens before what `after` is given
   /// next.
   void order(Stream before, Stream after, std::span<const Rank> ranks);
+
+  /// All gradient buffers are allocated anew by a process that goes on.
+  void reallocate();
 
   /// Allocates a buffer on all ranks.
   BufferId allocate(std::string name, BufferRole role, DType dtype, std::int64_t numel);

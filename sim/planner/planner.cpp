@@ -13,8 +13,9 @@ namespace {
 
 class Loop {
  public:
-  explicit Loop(const Scenario& scenario)
+  Loop(const Scenario& scenario, Lapse lapse)
       : scenario_(scenario), job_(scenario), owner_(make_owner(job_)), producers_(job_) {
+    job_.lapse = lapse;
     if (scenario.fp8) weights_.emplace(job_);
   }
 
@@ -30,15 +31,52 @@ class Loop {
 
  private:
   void step() {
-    job_.microbatch = -1;
-    mark(BeginStep{});
-    owner_->begin_step();
-    for (job_.microbatch = 0; job_.microbatch < scenario_.microbatches; ++job_.microbatch) microbatch();
-    job_.microbatch = -1;
+    job_.attempt = 0;
+    for (const Abort& abort : scenario_.loop.aborts) {
+      if (abort.step != job_.step) continue;
+      attempt(&abort);
+      give_up();
+      ++job_.attempt;
+    }
+    attempt(nullptr);
     owner_->finish();
     if (weights_) weights_->end_step();
     mark(EndStep{});
     if (weights_) between_steps();
+    if (is_resumed_after(scenario_, job_.step)) resume();
+  }
+
+  /// The step up to its last backward, or to where it is given up.
+  void attempt(const Abort* abort) {
+    abort_ = abort;
+    job_.microbatch = -1;
+    mark(BeginStep{});
+    owner_->begin_step();
+    for (job_.microbatch = 0; job_.microbatch < scenario_.microbatches; ++job_.microbatch) {
+      microbatch();
+      if (is_given_up_here()) break;
+    }
+    job_.microbatch = -1;
+  }
+
+  bool is_given_up_here() const { return abort_ != nullptr && abort_->microbatch == job_.microbatch; }
+
+  void give_up() {
+    job_.order(Stream::reduce, Stream::compute, job_.all_ranks);
+    mark(Interrupt{Ended::attempt});
+    owner_->abort_step();
+    producers_.abort_step();
+    job_.forget();
+  }
+
+  /// The masters are read back from a checkpoint, which leaves them as they are.
+  void resume() {
+    mark(Interrupt{Ended::process});
+    job_.first_step = job_.step + 1;
+    job_.reallocate();
+    owner_->resume();
+    producers_.resume();
+    job_.forget();
   }
 
   /// An evaluation sees what the first microbatch of the step saw.
@@ -60,24 +98,30 @@ class Loop {
       if (weights_) weights_->use(site);
     }
     backward(sites);
+    if (is_given_up_here()) return;
     owner_->end_backward(job_.microbatch == scenario_.microbatches - 1);
   }
 
   void backward(const std::vector<UseSite>& sites) {
     const bool delayed = scenario_.execution == Execution::delayed;
     std::vector<std::int32_t> waiting;  // hooks that run when the queued writes are done
-    std::set<std::int32_t> gathered;
+    std::set<std::int32_t> gathered, recomputed;
+    std::int32_t done = 0;
     if (weights_) weights_->begin_pass(Pass::backward, {sites.rbegin(), sites.rend()});
     for (auto site = sites.rbegin(); site != sites.rend(); ++site) {
+      if (is_given_up_here() && done++ == abort_->after_uses) return;
+      recompute_once(*site, sites, recomputed);
       unshard_once(*site, gathered);
       if (weights_) weights_->use(*site);
       producers_.backward(*site, *owner_);
-      if (site->use > 0) continue;  // autograd calls the hook once, after the last use on the way back
+      if (site->use > 0 || !is_trained(job_.parameter(site->parameter), job_.step))
+        continue;  // autograd calls the hook once, after the last use on the way back
       if (delayed || is_hook_postponed(job_, site->parameter))
         waiting.push_back(site->parameter);
       else
         hook(site->parameter);
     }
+    if (is_given_up_here()) return;
     producers_.drain(*owner_);
     for (std::int32_t parameter : waiting) hook(parameter);
   }
@@ -87,13 +131,30 @@ class Loop {
     owner_->parameter_done(parameter);
   }
 
-  void unshard_once(const UseSite& site, std::set<std::int32_t>& gathered) {
-    const std::int32_t unit = scenario_.uses[static_cast<std::size_t>(site.position)].unit;
-    const std::int32_t of = unit >= 0 ? unit : job_.parameter(site.parameter).unit;
-    if (gathered.insert(of).second) owner_->unshard(of);
+  std::int32_t unit_of(const UseSite& site) const {
+    return unit_of_use(scenario_, static_cast<std::size_t>(site.position));
   }
 
-  /// The uses of trainable parameters in forward order, with the ranks that have them now.
+  void unshard_once(const UseSite& site, std::set<std::int32_t>& gathered) {
+    if (gathered.insert(unit_of(site)).second) owner_->unshard(unit_of(site));
+  }
+
+  /// The forward of the use's unit runs again before the unit's backward, with whatever today's owners and
+  /// producers do in forward.
+  void recompute_once(const UseSite& of, const std::vector<UseSite>& sites,
+                      std::set<std::int32_t>& recomputed) {
+    const std::int32_t unit = unit_of(of);
+    if (!is_recomputed(scenario_, unit) || !recomputed.insert(unit).second) return;
+    mark(BeginRecompute{unit});
+    owner_->unshard(unit);
+    for (const UseSite& site : sites) {
+      if (unit_of(site) == unit) producers_.forward(site);
+    }
+    mark(EndRecompute{});
+  }
+
+  /// The uses of trainable parameters in forward order, with the ranks that have them now. A parameter that
+  /// has not thawed yet is gathered like any other, and has its uses nowhere.
   std::vector<UseSite> sites_of_microbatch() const {
     std::vector<UseSite> sites;
     std::vector<std::int32_t> seen(scenario_.parameters.size());
@@ -119,6 +180,7 @@ class Loop {
   }
 
   const Scenario& scenario_;
+  const Abort* abort_ = nullptr;  // that ends the current attempt
   Job job_;
   std::unique_ptr<Owner> owner_;
   Producers producers_;
@@ -128,7 +190,11 @@ class Loop {
 }  // namespace
 
 Planned plan_of(const Scenario& scenario) {
-  return Loop(scenario).run();
+  return plan_of(scenario, Lapse::none);
+}
+
+Planned plan_of(const Scenario& scenario, Lapse lapse) {
+  return Loop(scenario, lapse).run();
 }
 
 }  // namespace shardcheck

@@ -2,6 +2,7 @@
 // with the state that the real frameworks keep; what remains is data.
 #pragma once
 
+#include "sim/planner/lapse.h"
 #include "sim/planner/planned.h"
 #include "sim/scenario/scenario.h"
 
@@ -9,5 +10,8 @@ namespace shardcheck {
 
 /// The plan of a valid scenario (sim/scenario/validate.h), without its fault: sim/faults/zoo.h rewrites it.
 Planned plan_of(const Scenario& scenario);
+
+/// The plan of a job that does one thing wrong.
+Planned plan_of(const Scenario& scenario, Lapse lapse);
 
 }  // namespace shardcheck

@@ -35,6 +35,10 @@ class Producers {
   void forward(const UseSite& site);
   /// Backward of one use. In delayed execution a fused write is only queued.
   void backward(const UseSite& site, Owner& owner);
+  /// The attempt at the step is given up: queued writes go.
+  void abort_step() { queued_.clear(); }
+  /// A fresh process goes on: graphs are captured again.
+  void resume();
   /// Issues the queued writes, in their order.
   void drain(Owner& owner);
 

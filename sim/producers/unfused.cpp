@@ -90,6 +90,12 @@ void Producers::setup() {
   }
 }
 
+void Producers::resume() {
+  queued_.clear();
+  std::ranges::fill(captured_, 0);
+  std::ranges::fill(baked_, 0);
+}
+
 InputViews Producers::inputs(const UseSite& site, std::int64_t tokens) const {
   const Scenario& s = job_.scenario;
   const auto uses = static_cast<std::int32_t>(s.uses.size());

@@ -116,13 +116,14 @@ Fp8Training fp8_from(const Field& fp8) {
 }
 
 ScenarioParameter parameter_from(const Field& field) {
-  field.expect_object({"name", "shape", "dtype", "trainable", "expert", "unit"});
+  field.expect_object({"name", "shape", "dtype", "trainable", "thaws_at", "expert", "unit"});
   ScenarioParameter parameter;
   parameter.name = field.at("name").text();
   for (const Field& size : field.at("shape").elements())
     parameter.shape.push_back(size.integer(limits::kSize));
   read(field, "dtype", kGradientTypes, parameter.dtype);
   read(field, "trainable", parameter.trainable);
+  read(field, "thaws_at", index_below(limits::kSteps), parameter.thaws_at);
   read(field, "expert", parameter.expert);
   read(field, "unit", limits::kUnit, parameter.unit);
   return parameter;
@@ -153,8 +154,30 @@ Silence silence_from(const Field& field, const ParameterNames& names) {
   return silence;
 }
 
+Abort abort_from(const Field& field) {
+  field.expect_object({"step", "microbatch", "after_uses"});
+  Abort abort{.step = static_cast<std::int32_t>(field.at("step").integer(index_below(limits::kSteps)))};
+  read(field, "microbatch", or_all(index_below(limits::kMicrobatches)), abort.microbatch);
+  read(field, "after_uses", limits::kUnit, abort.after_uses);
+  return abort;
+}
+
+void read_loop(const Field& schedule, LoopEvents& to) {
+  if (const auto recompute = schedule.find("recompute")) {
+    if (recompute->is_truth())
+      to.recompute.all = recompute->truth();
+    else
+      for (const Field& unit : recompute->elements())
+        to.recompute.units.push_back(static_cast<std::int32_t>(unit.integer(limits::kUnit)));
+  }
+  if (const auto aborts = schedule.find("aborts"))
+    for (const Field& abort : aborts->elements()) to.aborts.push_back(abort_from(abort));
+  read_steps(schedule, "resumes", to.resumes);
+}
+
 void read_schedule(const Field& schedule, const ParameterNames& names, Scenario& to) {
-  schedule.expect_object({"steps", "microbatches", "tokens", "token_counts", "silent"});
+  schedule.expect_object(
+      {"steps", "microbatches", "tokens", "token_counts", "silent", "recompute", "aborts", "resumes"});
   read(schedule, "steps", limits::kSteps, to.steps);
   read(schedule, "microbatches", limits::kMicrobatches, to.microbatches);
   read(schedule, "tokens", limits::kTokens, to.tokens);
@@ -162,6 +185,7 @@ void read_schedule(const Field& schedule, const ParameterNames& names, Scenario&
     for (const Field& count : counts->elements()) to.token_counts.push_back(token_count_from(count));
   if (const auto silent = schedule.find("silent"))
     for (const Field& silence : silent->elements()) to.silent.push_back(silence_from(silence, names));
+  read_loop(schedule, to.loop);
 }
 
 void expect_schema(const Field& root) {

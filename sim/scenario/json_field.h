@@ -45,6 +45,7 @@ class Field {
   }
 
   bool is_object() const { return value_.is_object(); }
+  bool is_truth() const { return value_.is_boolean(); }
 
   /// Every field of the object is one of the known ones.
   void expect_object(const Names& known) const {

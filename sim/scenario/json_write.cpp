@@ -58,6 +58,19 @@ ordered_json mesh_of(const Scenario& s, const Scenario& preset) {
   return mesh;
 }
 
+void write_loop(ordered_json& schedule, const LoopEvents& loop) {
+  const LoopEvents preset;
+  write_unless(schedule, "recompute", loop.recompute.all, false);
+  if (!loop.recompute.all) write_unless(schedule, "recompute", loop.recompute.units, preset.recompute.units);
+  for (const Abort& abort : loop.aborts) {
+    ordered_json written = {{"step", abort.step}};
+    write_unless(written, "microbatch", abort.microbatch, -1);
+    write_unless(written, "after_uses", abort.after_uses, 0);
+    schedule["aborts"].push_back(written);
+  }
+  write_unless(schedule, "resumes", loop.resumes, preset.resumes);
+}
+
 ordered_json schedule_of(const Scenario& s) {
   ordered_json schedule = {{"steps", s.steps}, {"microbatches", s.microbatches}, {"tokens", s.tokens}};
   for (const TokenCount& count : s.token_counts)
@@ -70,6 +83,7 @@ ordered_json schedule_of(const Scenario& s) {
     write_unless(written, "microbatch", silence.microbatch, -1);
     schedule["silent"].push_back(written);
   }
+  write_loop(schedule, s.loop);
   return schedule;
 }
 
@@ -102,6 +116,7 @@ ordered_json parameters_of(const Scenario& s) {
   for (const ScenarioParameter& p : s.parameters) {
     ordered_json written = {{"name", p.name}, {"shape", p.shape}, {"dtype", name_of(p.dtype)}};
     write_unless(written, "trainable", p.trainable, preset.trainable);
+    write_unless(written, "thaws_at", p.thaws_at, preset.thaws_at);
     write_unless(written, "expert", p.expert, preset.expert);
     write_unless(written, "unit", p.unit, preset.unit);
     parameters.push_back(written);

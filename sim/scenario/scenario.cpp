@@ -93,6 +93,7 @@ std::int64_t tokens_of_step(const Scenario& scenario) {
 
 bool is_used(const Scenario& scenario, std::int32_t parameter, std::int32_t step, std::int32_t rank,
              std::int32_t microbatch) {
+  if (step < scenario.parameters[static_cast<std::size_t>(parameter)].thaws_at) return false;
   const auto covers = [](std::int32_t where, std::int32_t index) { return where == -1 || where == index; };
   for (const Silence& s : scenario.silent) {
     if (s.parameter == parameter && covers(s.step, step) && covers(s.rank, rank) &&
@@ -126,9 +127,10 @@ std::string shapes_of(const Scenario& scenario) {
       if (use.parameter == static_cast<std::int32_t>(p))
         uses += fmt::format("{}{}", uses.empty() ? "" : "+", name_of(use.producer));
     }
-    text += fmt::format("{}{} ({}, {}{}{})", p == 0 ? "" : ", ", parameter.name,
+    text += fmt::format("{}{} ({}, {}{}{}{})", p == 0 ? "" : ", ", parameter.name,
                         fmt::join(parameter.shape, "x"), uses.empty() ? "unused" : uses,
-                        parameter.expert ? ", expert" : "", parameter.trainable ? "" : ", frozen");
+                        parameter.expert ? ", expert" : "", parameter.trainable ? "" : ", frozen",
+                        parameter.thaws_at > 0 ? fmt::format(", thaws at step {}", parameter.thaws_at) : "");
   }
   return text;
 }
@@ -158,6 +160,7 @@ std::string describe(const Scenario& scenario) {
         " {} outer groups {}.", scenario.outer,
         scenario.outer_mode == OuterMode::replicate ? "hold replicas of all shards" : "share every shard");
   if (scenario.sync == Sync::last) text += " Microbatches are summed unsharded, and reduced in the last.";
+  text += describe_loop(scenario);
   text += describe_fp8(scenario);
   if (!scenario.zeroing) text += " The owner does not zero.";
   if (!scenario.fault.empty()) text += fmt::format(" Fault {} is switched on.", scenario.fault);

@@ -10,6 +10,7 @@
 
 #include "core/tensor/dtype.h"
 #include "sim/scenario/fp8.h"
+#include "sim/scenario/loop_events.h"
 
 namespace shardcheck {
 
@@ -124,8 +125,9 @@ struct ScenarioParameter {
       shape;                  ///< 1-D (bias, norm: never fused) or 2-D (rows = out features, columns = in)
   DType dtype = DType::bf16;  ///< f32, bf16 or f16; also the type of its activations
   bool trainable = true;
-  bool expert = false;    ///< reduced over the expert-data-parallel group
-  std::int32_t unit = 0;  ///< FSDP unit; also the bucket boundary of sharded strategies
+  bool expert = false;        ///< reduced over the expert-data-parallel group
+  std::int32_t unit = 0;      ///< FSDP unit; also the bucket boundary of sharded strategies
+  std::int32_t thaws_at = 0;  ///< frozen in the steps before this one
   bool operator==(const ScenarioParameter&) const = default;
   std::int64_t rows() const { return shape.empty() ? 1 : shape[0]; }
   std::int64_t columns() const { return shape.size() < 2 ? 1 : shape[1]; }
@@ -184,6 +186,7 @@ struct Scenario {
   std::int64_t tokens = 1;  ///< of a rank and microbatch
   std::vector<TokenCount> token_counts;
   std::vector<Silence> silent;
+  LoopEvents loop;  ///< recomputation, steps given up, processes resumed
 
   Loss loss = Loss::mean;
   Scaling scaling = Scaling::before;
@@ -204,7 +207,12 @@ std::int64_t tokens_of(const Scenario& scenario, std::int32_t rank, std::int32_t
 /// Tokens of all ranks and microbatches of a step, at least 1.
 std::int64_t tokens_of_step(const Scenario& scenario);
 
-/// True when the parameter has its uses there.
+/// True when the parameter takes part in the gradient protocol of the step.
+inline bool is_trained(const ScenarioParameter& parameter, std::int32_t step) {
+  return parameter.trainable && step >= parameter.thaws_at;
+}
+
+/// True when the parameter has its uses there; a parameter that has not thawed yet has none.
 bool is_used(const Scenario& scenario, std::int32_t parameter, std::int32_t step, std::int32_t rank,
              std::int32_t microbatch);
 

@@ -275,6 +275,7 @@ void validate(const Scenario& scenario, const std::string& where) {
   judge_uses(scenario, judge);
   judge_protocol(scenario, judge);
   judge_schedule(scenario, judge);
+  validate_loop(scenario, where);
   validate_fp8(scenario, where);
   judge_provenance(scenario, judge);
 }

@@ -64,6 +64,9 @@ struct Word {
   }
   std::string operator()(const Finish&) const { return "finish"; }
   std::string operator()(const EndStep&) const { return "]"; }
+  std::string operator()(const BeginRecompute&) const { return "recompute("; }
+  std::string operator()(const EndRecompute&) const { return ")"; }
+  std::string operator()(const Interrupt& i) const { return i.ended == Ended::attempt ? "abort" : "resume"; }
   template <class Other>
   std::string operator()(const Other&) const {
     return "?";

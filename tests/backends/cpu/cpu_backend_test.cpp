@@ -37,8 +37,10 @@ TEST(CpuBackend, UndefineTouchesItsViewOnly) {
 }
 
 TEST(CpuBackend, EventsMoveNoByte) {
-  const Action events[] = {Record{},   Wait{},   BeginStep{}, BeginMicrobatch{}, Acquire{}, CloseLease{},
-                           Flag{true}, Return{}, Hook{},      Ready{},           Finish{},  EndStep{}};
+  const Action events[] = {Record{},         Wait{},         BeginStep{}, BeginMicrobatch{},
+                           Acquire{},        CloseLease{},   Flag{true},  Return{},
+                           Hook{},           Ready{},        Finish{},    EndStep{},
+                           BeginRecompute{}, EndRecompute{}, Interrupt{}};
   Rig rig("cpu", "ideal", 1);
   const View view = rig.buffer(DType::f32, 3);
   rig.write(0, view, {1, 2, 3});

@@ -251,5 +251,68 @@ TEST(ClassRules, AWriteWaitsForTheZeroing) {
   }
 }
 
+// ---- A step that is given up (W40), and sums that a step leaves behind (W29).
+
+TEST(ClassRules, WhatAnAbandonedStepSummedMayBeZeroed) {
+  for (const bool says_so : {true, false}) {
+    TinyPlan tiny;
+    tiny.begin_step();
+    tiny.fill(tiny.main);
+    if (says_so) tiny.op(Interrupt{Ended::attempt}, Purpose::none);
+    tiny.zero(tiny.all(tiny.main));
+    EXPECT_EQ(broken(tiny.plan), says_so ? "" : "W2");
+  }
+}
+
+TEST(ClassRules, WhatAnAbandonedStepSummedIsStale) {
+  TinyPlan tiny;
+  tiny.begin_step();
+  tiny.fill(tiny.main);
+  tiny.op(Interrupt{Ended::attempt}, Purpose::none);
+  tiny.begin_step();
+  tiny.write(1, tiny.main);
+  EXPECT_EQ(broken(tiny.plan), "W6") << "the step that is run again zeroes again";
+}
+
+TEST(ClassRules, LeasesOfAnAbandonedStepAreReturned) {
+  for (const bool returns : {true, false}) {
+    TinyPlan tiny;
+    tiny.begin_step();
+    tiny.open();
+    tiny.write(0, tiny.slot);
+    tiny.op(Interrupt{Ended::attempt}, Purpose::none);
+    if (returns) tiny.close();
+    tiny.begin_step();
+    EXPECT_EQ(broken(tiny.plan), returns ? "" : "W40");
+  }
+}
+
+TEST(ClassRules, NoLeaseIsOpenWhenAStepEnds) {
+  for (const bool reduced : {true, false}) {
+    TinyPlan tiny;
+    tiny.begin_step();
+    tiny.zero(tiny.all(tiny.shard));
+    tiny.fill(tiny.slot);
+    if (reduced) {
+      tiny.reduce_scatter(tiny.slot);
+      tiny.accumulate(true, tiny.slot);
+      tiny.close();
+    }
+    tiny.op(EndStep{}, Purpose::none);
+    EXPECT_EQ(broken(tiny.plan), reduced ? "" : "W29");
+  }
+}
+
+TEST(ClassRules, AProcessThatGoesOnAllocatesAnew) {
+  TinyPlan tiny;
+  tiny.begin_step();
+  tiny.reduce(tiny.main);
+  tiny.op(Interrupt{Ended::process}, Purpose::none);
+  tiny.op(Allocate{}, Purpose::setup).on(tiny.all(tiny.main));
+  tiny.begin_step();
+  tiny.write(1, tiny.main);
+  EXPECT_EQ(broken(tiny.plan), "W6") << "nothing of the other process is left";
+}
+
 }  // namespace
 }  // namespace shardcheck::tests

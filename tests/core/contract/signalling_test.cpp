@@ -50,6 +50,26 @@ TEST(Signalling, FrozenParametersStayOut) {
   });
 }
 
+TEST(Signalling, AParameterStaysOutUntilItThaws) {
+  for (const std::int16_t step : {std::int16_t{0}, std::int16_t{1}}) {
+    TinyPlan tiny;
+    tiny.plan.parameters[0].thaws_at = 1;
+    tiny.build.op(Ready{}, {.parameter = TinyPlan::w, .step = step}, kCompute, tiny.ranks);
+    EXPECT_EQ(broken(tiny.plan), step == 0 ? "W10" : "");
+  }
+}
+
+TEST(Signalling, AnInterruptForgetsWhatWasSaid) {
+  for (const bool interrupted : {false, true}) {
+    TinyPlan tiny;
+    begin(tiny);
+    say(tiny, Flag{true});
+    if (interrupted) tiny.op(Interrupt{Ended::attempt}, Purpose::none);
+    hook(tiny, HookAction::drop);
+    EXPECT_EQ(broken(tiny.plan), interrupted ? "" : "W11");
+  }
+}
+
 TEST(Signalling, ARaisedFlagHasItsWrite) {
   expect_rows({
       {"written", [](TinyPlan& p) { begin(p), fused(p), hook(p, HookAction::drop); }, ""},

@@ -87,6 +87,10 @@ TEST(Describe, EveryActionHasItsWords) {
       {Ready{}, Purpose::none, "ready for reduction"},
       {Finish{}, Purpose::none, "finish: the consumer may read"},
       {EndStep{}, Purpose::none, "end of step"},
+      {BeginRecompute{3}, Purpose::none, "unit 3 is computed again"},
+      {EndRecompute{}, Purpose::none, "end of what is computed again"},
+      {Interrupt{Ended::attempt}, Purpose::none, "the step is given up"},
+      {Interrupt{Ended::process}, Purpose::none, "the process ends, another goes on"},
   };
   Plan plan;
   PlanBuilder build(plan);

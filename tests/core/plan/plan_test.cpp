@@ -55,6 +55,9 @@ TEST(Plan, AccessOfEveryAction) {
       {Ready{}, 0, 0, true},
       {Finish{}, 0, 0, true},
       {EndStep{}, 0, 0, true},
+      {BeginRecompute{}, 0, 0, true},
+      {EndRecompute{}, 0, 0, true},
+      {Interrupt{}, 0, 0, true},
   };
   ASSERT_EQ(std::size(rows), std::variant_size_v<Action> + 2) << "a row an action, two for those with a beta";
   for (const Row& row : rows) {

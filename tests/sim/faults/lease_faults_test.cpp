@@ -13,7 +13,6 @@ TEST(LeaseFaults, RewriteThePlan) {
                                         {"B-28", "-4 wait "},
                                         {"B-29", "-8 close@r +8 close "},
                                         {"B-34", "+4 acc+@r "},
-                                        {"B-36", "+1 zero "},
                                         {"B-43", "+2 zero "},
                                         {"B-44", "-2 zero "},
                                         {"B-54", "+4 acc+@r "},

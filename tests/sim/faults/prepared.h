@@ -16,6 +16,9 @@ inline Scenario two_weights(Strategy strategy = Strategy::megatron_ddp) {
   Scenario s = base(strategy);
   s.parameters.push_back({.name = "w1", .shape = {4, 32}});
   s.uses.push_back({.parameter = 1});
+  if (is_unfused_only(strategy)) {
+    for (ScenarioUse& use : s.uses) use.producer = Producer::unfused;
+  }
   return s;
 }
 

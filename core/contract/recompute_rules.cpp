@@ -1,0 +1,45 @@
+#include "core/contract/recompute_rules.h"
+
+#include <string>
+
+namespace shardcheck {
+namespace {
+
+/// Why the op has no place in a recomputation; empty where it has one.
+std::string why_not(const Op& op) {
+  if (std::holds_alternative<Gemm>(op.action)) return "recomputation counts as a use and writes a gradient";
+  if (std::holds_alternative<OpenLease>(op.action)) return "recomputation opens a lease";
+  if (std::holds_alternative<Acquire>(op.action)) return "recomputation fetches a gradient destination";
+  if (const auto* flag = std::get_if<Flag>(&op.action); flag != nullptr && flag->value)
+    return "recomputation raises the flag of a contribution";
+  if (std::holds_alternative<Return>(op.action)) return "recomputation hands a gradient to autograd";
+  if (std::holds_alternative<Hook>(op.action)) return "recomputation runs the owner's hook";
+  if (std::holds_alternative<Ready>(op.action)) return "recomputation counts the parameter as ready";
+  if (op.why.purpose == Purpose::zero || op.why.purpose == Purpose::reduce)
+    return "recomputation zeroes or reduces gradients";
+  return "";
+}
+
+}  // namespace
+
+void RecomputeRules::set(const Op& op, bool inside) {
+  for (Rank rank : plan_.ranks_of(op)) {
+    char& at = inside_[static_cast<std::size_t>(rank.value)];
+    count_ += static_cast<int>(inside) - at;
+    at = static_cast<char>(inside);
+  }
+}
+
+void RecomputeRules::apply(const Op& op) {
+  if (std::holds_alternative<BeginRecompute>(op.action)) return set(op, true);
+  if (std::holds_alternative<EndRecompute>(op.action)) return set(op, false);
+  if (count_ == 0) return;
+  const std::string sentence = why_not(op);
+  if (sentence.empty()) return;
+  for (Rank rank : plan_.ranks_of(op)) {
+    if (inside_[static_cast<std::size_t>(rank.value)] != 0)
+      reporter_.report("W37", rank, std::nullopt, sentence);
+  }
+}
+
+}  // namespace shardcheck
