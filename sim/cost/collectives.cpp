@@ -35,4 +35,10 @@ double hierarchical_seconds(const Transfer& transfer, const Network& network) {
   return ring_seconds(inside, network.inner) + ring_seconds(between, network.outer);
 }
 
+double group_seconds(const Group& group, double bytes, Network network) {
+  if (group.ranks <= 1) return 0;
+  network.node = group.in_node;
+  return hierarchical_seconds({group.ranks, bytes}, network);
+}
+
 }  // namespace shardcheck::cost

@@ -23,6 +23,12 @@ struct Transfer {
   double bytes = 0;  ///< n: the gathered buffer, all ranks together
 };
 
+/// The ranks of one collective, and how many of them share a node.
+struct Group {
+  double ranks = 1;
+  double in_node = 1;
+};
+
 /// All-gather or reduce-scatter on a ring over one network.
 double ring_seconds(const Transfer& transfer, const Link& link);
 
@@ -35,5 +41,8 @@ double tree_all_reduce_seconds(const Transfer& transfer, const Link& link);
 /// All-gather or reduce-scatter inside nodes and between them, rings both. A world that fits into one node
 /// uses the inner network only.
 double hierarchical_seconds(const Transfer& transfer, const Network& network);
+
+/// The same for a group whose members need not be neighbours (Network::node does not count). 0 for one rank.
+double group_seconds(const Group& group, double bytes, Network network);
 
 }  // namespace shardcheck::cost

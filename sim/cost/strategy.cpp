@@ -39,7 +39,7 @@ const StoredAs* find_storage(std::string_view name) {
 
 double bytes_sent(Strategy strategy, const Job& job) {
   const double n = job.elements, m = job.microbatches;
-  const double e_w = job.widths.weight_wire, e_g = job.widths.gradient_wire;
+  const double e_w = job.widths.weight_wire, e_g = job.widths.gradient_wire, w3 = job.gathers * e_w;
   const double all = ring_share(job.inner * job.outer), in = ring_share(job.inner),
                out = ring_share(job.outer);
   const double part = n / job.inner;
@@ -47,9 +47,26 @@ double bytes_sent(Strategy strategy, const Job& job) {
     case Strategy::ddp: return 2 * all * n * e_g;
     case Strategy::zero1: return all * n * (e_g + e_w);
     case Strategy::zero2: return all * n * (m * e_g + e_w);
-    case Strategy::zero3: return all * n * m * (e_g + 2 * e_w);
-    case Strategy::hsdp: return in * n * m * (e_g + 2 * e_w) + 2 * out * part * e_g;
-    case Strategy::hfsdp: return in * n * m * (e_g + 2 * e_w) + out * part * (e_g + e_w);
+    case Strategy::zero3: return all * n * m * (e_g + w3);
+    case Strategy::hsdp: return in * n * m * (e_g + w3) + 2 * out * part * e_g;
+    case Strategy::hfsdp: return in * n * m * (e_g + w3) + out * part * (e_g + e_w);
+  }
+  return 0;
+}
+
+double collective_seconds(Strategy strategy, const Job& job, const Cluster& cluster) {
+  const double n = job.elements, m = job.microbatches, part = n / job.inner;
+  const double e_w = job.widths.weight_wire, e_g = job.widths.gradient_wire;
+  const auto over = [&](double bytes) { return group_seconds(cluster.inner, bytes, cluster.network); };
+  const auto across = [&](double bytes) { return group_seconds(cluster.outer, bytes, cluster.network); };
+  const double sharded = m * (over(n * e_g) + job.gathers * over(n * e_w));
+  switch (strategy) {
+    case Strategy::ddp: return 2 * over(n * e_g);
+    case Strategy::zero1: return over(n * e_g) + over(n * e_w);
+    case Strategy::zero2: return m * over(n * e_g) + over(n * e_w);
+    case Strategy::zero3: return sharded;
+    case Strategy::hsdp: return sharded + 2 * across(part * e_g);
+    case Strategy::hfsdp: return sharded + across(part * e_g) + across(part * e_w);
   }
   return 0;
 }

@@ -7,6 +7,8 @@
 #include <span>
 #include <string_view>
 
+#include "sim/cost/collectives.h"
+
 namespace shardcheck::cost {
 
 enum class Strategy : std::uint8_t { ddp, zero1, zero2, zero3, hsdp, hfsdp };
@@ -41,11 +43,21 @@ struct Job {
   double inner = 1;         ///< I: ranks that shard (W without an outer axis)
   double outer = 1;         ///< O: ranks that replicate
   double microbatches = 1;  ///< M
+  double gathers = 2;       ///< of sharded weights a microbatch: 1 where they stay after forward
   Widths widths;
+};
+
+/// The groups I and O of a job on their machines.
+struct Cluster {
+  Group inner, outer;
+  Network network;
 };
 
 /// Bytes that each rank sends in a step with bandwidth-optimal collectives.
 double bytes_sent(Strategy strategy, const Job& job);
+
+/// Seconds of the collectives that send these bytes, one after another, by hierarchical rings.
+double collective_seconds(Strategy strategy, const Job& job, const Cluster& cluster);
 
 /// Bytes of weights, gradients and optimizer state that a rank keeps between steps.
 double bytes_kept(Strategy strategy, const Job& job);

@@ -30,17 +30,6 @@ double transfer_seconds(const Plan& plan, const Op& op, const Communicate& commu
   return gpu.collective + rounds * share * whole / gpu.link_bytes_per_second;
 }
 
-struct Product {
-  double m = 0, n = 0, k = 0;
-  bool is_8bit = false;
-};
-
-double product_seconds(const Product& product, double bytes, const Gpu& gpu) {
-  const double flops = 2 * product.m * product.n * product.k;
-  return gpu.launch +
-         std::max(flops / (product.is_8bit ? gpu.flops_8bit : gpu.flops_16bit), bytes / gpu.bytes_per_second);
-}
-
 /// When every stream of every rank is free, and when every event was recorded.
 class Clock {
  public:
@@ -64,6 +53,16 @@ class Clock {
 
 }  // namespace
 
+double product_seconds(const Product& product, double bytes, const Gpu& gpu) {
+  const double flops = 2 * product.m * product.n * product.k;
+  return gpu.launch +
+         std::max(flops / (product.is_8bit ? gpu.flops_8bit : gpu.flops_16bit), bytes / gpu.bytes_per_second);
+}
+
+double touch_seconds(double bytes, const Gpu& gpu) {
+  return gpu.launch + bytes / gpu.bytes_per_second;
+}
+
 double seconds_of(const Plan& plan, const Op& op, const Gpu& gpu) {
   const double bytes = bytes_touched(plan, op);
   if (const auto* communicate = std::get_if<Communicate>(&op.action))
@@ -79,7 +78,7 @@ double seconds_of(const Plan& plan, const Op& op, const Gpu& gpu) {
                             static_cast<double>(matmul->k), is_8bit},
                            bytes, gpu);
   }
-  return gpu.launch + bytes / gpu.bytes_per_second;
+  return touch_seconds(bytes, gpu);
 }
 
 std::vector<Span> timeline_of(const Plan& plan, const Gpu& gpu) {

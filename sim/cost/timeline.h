@@ -20,6 +20,19 @@ struct Gpu {
   double link_bytes_per_second = 272e9;  ///< bus bandwidth of a collective
 };
 
+/// A matrix product: m x n x k multiply-adds.
+struct Product {
+  double m = 0, n = 0, k = 0;
+  bool is_8bit = false;
+};
+
+/// Seconds of a product that reads and writes so many bytes in all: its flops or its bytes, whatever takes
+/// longer.
+double product_seconds(const Product& product, double bytes, const Gpu& gpu);
+
+/// Seconds of an op that does little but read and write so many bytes.
+double touch_seconds(double bytes, const Gpu& gpu);
+
 /// One op on one rank.
 struct Span {
   OpIndex op;

@@ -16,6 +16,7 @@
 #include "tools/shardcheck/given_scenario.h"
 #include "tools/shardcheck/options.h"
 #include "tools/shardcheck/output_file.h"
+#include "tools/shardcheck/plan/plan_model_verb.h"
 #include "tools/shardcheck/report.h"
 #include "tools/shardcheck/table.h"
 #include "tools/shardcheck/trace_events.h"
@@ -140,6 +141,10 @@ std::string time_text(const Terminal& terminal, const Plan& plan, const std::vec
 }  // namespace
 
 ExitStatus plan_verb(Session& session, const Arguments& arguments) {
+  const auto is_model = [](const std::string& word) {
+    return word == "--model" || word.starts_with("--model=");
+  };
+  if (std::ranges::any_of(arguments, is_model)) return plan_model_verb(session, arguments);
   std::string name;
   std::int64_t rank = 0, step = 0;
   bool all_steps = false, summary = false;
@@ -158,6 +163,10 @@ ExitStatus plan_verb(Session& session, const Arguments& arguments) {
       "Times are those of a model of an H200 (launches, memory, products, links), for the shape of a step. "
       "Exit "
       "status 1 when ops race.");
+  options.note(
+      "`shardcheck plan --model MODEL --mesh AXES` plans a known model at any world size; with --help it "
+      "says "
+      "more.");
   if (!options.parse(arguments, session)) return ExitStatus::held;
   const Counterexample given = case_named(name);
   if (given.kind != nullptr)

@@ -37,16 +37,6 @@ constexpr Cut kCuts[] = {{"q_proj.", 0},
                          {"attn.proj.weight", 1},
                          {"mlp.fc2.weight", 1}};
 
-/// The number behind ".experts." in a name, or -1 (experts of one layer may be one grouped tensor).
-std::int64_t expert_in(std::string_view name) {
-  constexpr std::string_view stem = ".experts.";
-  const auto at = name.find(stem);
-  if (at == std::string_view::npos) return -1;
-  std::int64_t expert = -1;
-  std::from_chars(name.data() + at + stem.size(), name.data() + name.size(), expert);
-  return expert;
-}
-
 void cut(Parameter& parameter, std::int32_t parts) {
   const auto dimension = tensor_parallel_dimension(parameter.name);
   if (!dimension || *dimension >= std::ssize(parameter.shape)) return;
@@ -61,7 +51,7 @@ void cut(Parameter& parameter, std::int32_t parts) {
 
 std::int64_t experts_in(std::span<const Parameter> parameters) {
   std::int64_t most = -1;
-  for (const Parameter& parameter : parameters) most = std::max(most, expert_in(parameter.name));
+  for (const Parameter& parameter : parameters) most = std::max(most, expert_in(parameter.name).value_or(-1));
   return most + 1;
 }
 
@@ -72,6 +62,16 @@ std::optional<std::int32_t> tensor_parallel_dimension(std::string_view name) {
     if (name.find(cut.part) != std::string_view::npos) return cut.dimension;
   }
   return std::nullopt;
+}
+
+std::optional<std::int64_t> expert_in(std::string_view name) {
+  constexpr std::string_view stem = ".experts.";
+  const auto at = name.find(stem);
+  if (at == std::string_view::npos) return std::nullopt;
+  std::int64_t expert = 0;
+  const auto [rest, error] =
+      std::from_chars(name.data() + at + stem.size(), name.data() + name.size(), expert);
+  return error == std::errc{} ? std::optional(expert) : std::nullopt;
 }
 
 std::vector<Parameter> local_model(std::span<const Parameter> parameters, const ModelParallel& parallel) {
@@ -85,7 +85,7 @@ std::vector<Parameter> local_model(std::span<const Parameter> parameters, const 
   std::vector<Parameter> local;
   local.reserve(parameters.size());
   for (const Parameter& parameter : parameters) {
-    const std::int64_t expert = parallel.expert > 1 ? expert_in(parameter.name) : -1;
+    const std::int64_t expert = parallel.expert > 1 ? expert_in(parameter.name).value_or(-1) : -1;
     if (expert >= 0 && expert / kept != parallel.expert_position) continue;
     local.push_back(parameter);
     if (parallel.tensor > 1) cut(local.back(), parallel.tensor);

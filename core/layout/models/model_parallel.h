@@ -18,6 +18,10 @@ namespace shardcheck::layout {
 /// vocabularies, 1 for row-parallel ones, none for what every rank holds whole (norms, routers).
 std::optional<std::int32_t> tensor_parallel_dimension(std::string_view name);
 
+/// The number of the expert that a tensor's name places it in, or none (experts of one layer may be one
+/// grouped tensor).
+std::optional<std::int64_t> expert_in(std::string_view name);
+
 struct ModelParallel {
   std::int32_t tensor = 1;           ///< ranks that cut every tensor
   std::int32_t expert = 1;           ///< ranks that share the experts of a layer out

@@ -183,12 +183,13 @@ constexpr NamedModel kModels[] = {
     {"mixtral-8x7b", "Mixtral 8x7B: 32 layers of 8 experts, 995 tensors, 46.7e9 parameters",
      [] {
        return llama({32000, 4096, 14336, 32, 32, 8, 8});
-     }},
+     },
+     2},
     {"gpt3-175b", "GPT-3 175B: 96 layers, odd vocabulary, 1,156 tensors, 174.6e9 parameters", gpt3},
     {"deepseek-v3", "DeepSeek-V3: 61 layers, 58 of them with 256 experts, 45,395 tensors, 671.0e9 parameters",
-     [] { return deepseek().parameters; }},
-    {"deepseek-v3-mtp", "DeepSeek-V3 with its multi-token-prediction layer, 684.5e9 parameters",
-     deepseek_mtp},
+     [] { return deepseek().parameters; }, 8},
+    {"deepseek-v3-mtp", "DeepSeek-V3 with its multi-token-prediction layer, 684.5e9 parameters", deepseek_mtp,
+     8},
 };
 
 constexpr std::string_view kNeverQuantised[] = {"embed", "lm_head", "shared_head", "wte.",
@@ -217,6 +218,10 @@ std::optional<std::int32_t> layer_in(std::string_view name) {
     }
   }
   return std::nullopt;
+}
+
+bool is_lookup(const Parameter& parameter) {
+  return parameter.name.find("embed_tokens.") != std::string::npos || parameter.name.starts_with("wpe.");
 }
 
 bool is_usually_quantised(const Parameter& parameter) {

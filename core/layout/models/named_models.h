@@ -17,6 +17,7 @@ struct NamedModel {
   std::string_view name;         ///< "llama3-8b"
   std::string_view description;  ///< one sentence
   std::vector<Parameter> (*make)();
+  std::int32_t routed = 0;  ///< experts of a layer that a token goes to
 };
 
 /// All of them, in the order of the specification.
@@ -28,6 +29,9 @@ const NamedModel* find_model(std::string_view name);
 /// The layer that a tensor's name places it in ("model.layers.7.mlp.up_proj.weight", "h.7.ln_1.weight"), or
 /// none: what makes an FSDP unit of files whose modules are not known.
 std::optional<std::int32_t> layer_in(std::string_view name);
+
+/// True for tables whose rows are looked up and never multiplied.
+bool is_lookup(const Parameter& parameter);
 
 /// True for matrices that FP8 recipes quantise: two dimensions or more, and neither embedding, head nor
 /// router.

@@ -59,19 +59,6 @@ std::string signature_of(const Question& question, const Buffer& buffer, const l
   return text;
 }
 
-/// "3-60" of ascending numbers, or "3, 5, 7-9".
-std::string ranges_text(const std::set<std::int32_t>& numbers) {
-  std::string text;
-  for (auto at = numbers.begin(); at != numbers.end();) {
-    const std::int32_t first = *at;
-    std::int32_t last = first;
-    while (at != numbers.end() && *at <= last + 1) last = *at++;
-    text += fmt::format("{}{}", text.empty() ? "" : ", ", first);
-    if (last > first) text += fmt::format("-{}", last);
-  }
-  return text;
-}
-
 std::string label_of(const Question& question, const Layout& layout, const Kind& kind) {
   const Buffer& buffer = layout.buffers[kind.places.front().buffer];
   std::string flags;
@@ -100,6 +87,18 @@ std::string label_of(const Question& question, const Layout& layout, const Kind&
 }
 
 }  // namespace
+
+std::string ranges_text(const std::set<std::int32_t>& numbers) {
+  std::string text;
+  for (auto at = numbers.begin(); at != numbers.end();) {
+    const std::int32_t first = *at;
+    std::int32_t last = first;
+    while (at != numbers.end() && *at <= last + 1) last = *at++;
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", first);
+    if (last > first) text += fmt::format("-{}", last);
+  }
+  return text;
+}
 
 void FoldedName::add(std::string_view name) {
   std::size_t at = 0;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -59,6 +60,9 @@ FoldedName name_at(const Question& question, const layout::Layout& layout, const
 
 /// The slots of a bucket.
 std::span<const layout::Slot> slots_of(const layout::Layout& layout, Place place);
+
+/// "3-60", or "3, 5, 7-9".
+std::string ranges_text(const std::set<std::int32_t>& numbers);
 
 /// How a rank's part of a tensor reads: "rows 0-1,023", "all", "elements 5-9".
 std::string extent_text(const layout::Parameter& parameter, layout::Range elements);

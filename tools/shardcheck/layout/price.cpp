@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "sim/cost/groups.h"
 #include "sim/cost/strategy.h"
 #include "tools/shardcheck/layout/sections.h"
 #include "tools/shardcheck/nearest.h"
@@ -16,29 +17,14 @@ namespace {
 using cost::Strategy;
 using layout::AxisUse;
 
-/// Seconds of the collectives of one bucket in a step, one after another.
-double seconds_of(Strategy strategy, const cost::Job& job, const cost::Network& network) {
-  const double m = job.microbatches, n = job.elements, world = job.inner * job.outer;
-  const auto over = [&](double ranks, double bytes) {
-    return ranks > 1 ? cost::hierarchical_seconds({ranks, bytes}, network) : 0;
-  };
-  // The outer axis joins nodes, whatever the inner one does.
-  const auto across = [&](double bytes) {
-    return job.outer > 1 ? cost::ring_seconds({job.outer, bytes}, network.outer) : 0;
-  };
-  const double e_w = job.widths.weight_wire, e_g = job.widths.gradient_wire;
-  switch (strategy) {
-    case Strategy::ddp: return 2 * over(world, n * e_g);
-    case Strategy::zero1: return over(world, n * e_g) + over(world, n * e_w);
-    case Strategy::zero2: return m * over(world, n * e_g) + over(world, n * e_w);
-    case Strategy::zero3: return m * (over(world, n * e_g) + 2 * over(world, n * e_w));
-    case Strategy::hsdp:
-      return m * (over(job.inner, n * e_g) + 2 * over(job.inner, n * e_w)) + 2 * across(n / job.inner * e_g);
-    case Strategy::hfsdp:
-      return m * (over(job.inner, n * e_g) + 2 * over(job.inner, n * e_w)) + across(n / job.inner * e_g) +
-             across(n / job.inner * e_w);
-  }
-  return 0;
+/// The ranks of a job on their machines. Two axes, the mesh's own or a node and the others, take what the
+/// mesh puts into one node.
+cost::Cluster cluster_of(const Question& question, bool expert, const cost::Job& job,
+                         const cost::Network& network) {
+  const std::int32_t stride = expert ? question.mesh.expert : 1;
+  const cost::Groups all = cost::groups_of(question.mesh.mesh, {cost::OuterAxis::none, stride, network.node});
+  const double inner = std::min(job.inner, all.inner.in_node);
+  return {{job.inner, inner}, {job.outer, std::max(1.0, all.inner.in_node / job.inner)}, network};
 }
 
 struct Ranks {
@@ -100,7 +86,10 @@ std::vector<Price> prices_of(const Answered& answered, const PriceFlags& flags) 
         const auto count = static_cast<double>(kind.count());
         price.kept += count * cost::bytes_kept(strategy, job);
         price.sent += count * cost::bytes_sent(strategy, job);
-        price.seconds += count * seconds_of(strategy, job, flags.network);
+        const bool is_expert = answered.question.parameters[buffer.slots.front().param.value].expert;
+        price.seconds +=
+            count * cost::collective_seconds(strategy, job,
+                                             cluster_of(answered.question, is_expert, job, flags.network));
       }
       prices.push_back(price);
     }
