@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/contract/ordering.h"
+#include "core/contract/rank_symmetry.h"
 #include "properties/cast_law/cast_property.h"
 #include "properties/evidence.h"
 #include "properties/format_law/format_property.h"
@@ -34,6 +35,13 @@ std::vector<Finding> race_freedom(Backend&, const Scenario& scenario) {
   Planned planned = plan_of(scenario);
   apply_fault(planned, scenario);
   return judge_order(planned.plan);
+}
+
+/// Of the plan alone, too.
+std::vector<Finding> rank_symmetry(Backend&, const Scenario& scenario) {
+  Planned planned = plan_of(scenario);
+  apply_fault(planned, scenario);
+  return judge_symmetry(planned.plan);
 }
 
 const std::vector<Property>& table() {
@@ -104,6 +112,11 @@ const std::vector<Property>& table() {
        {"W34"},
        Focus::overlap,
        race_freedom},
+      {"rank-symmetry",
+       "all ranks of a group call the same collectives in the same order, and get through them",
+       {"W30"},
+       Focus::silence,
+       rank_symmetry},
       {"scale-once",
        "every contribution carries the same scale, once",
        {"W24", "W25"},

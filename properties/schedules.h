@@ -1,12 +1,15 @@
-// Schedules of a scenario: every race of its plan made to happen, one at a time, and what the consumers then
-// read. A race is a finding before anything runs (core/contract/ordering.h); this shows its damage.
+// Schedules of a scenario: every race of its plan made to happen, one at a time, or every class of schedules
+// that its streams allow, and what the consumers then read. A race is a finding before anything runs
+// (core/contract/ordering.h); this shows its damage.
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "core/backend.h"
 #include "core/contract/finding.h"
+#include "core/plan/explore.h"
 #include "core/plan/races.h"
 #include "sim/scenario/scenario.h"
 
@@ -29,5 +32,39 @@ inline constexpr std::int64_t kMostSchedules = 64;
 /// Plans the scenario, with its fault, and runs it once for each race on a backend that executes ops in the
 /// order in which they are given.
 Schedules run_schedules(Backend& backend, const Scenario& scenario);
+
+/// What of a plan is explored.
+enum class Variant : std::uint8_t {
+  as_planned,
+  hostile_allocator,  ///< slots are lent by one that reuses at once (core/plan/hostile_allocator.h)
+  rank_by_rank,       ///< ranks run apart (core/plan/rank_by_rank.h): there are races that exist only so
+};
+
+/// A class of schedules whose consumers read something wrong, or other bits than in the order of the plan.
+struct WrongClass {
+  Variant variant{};
+  std::int64_t number = 0;                            ///< in the order in which they were run, from 0
+  std::vector<std::pair<OpIndex, OpIndex>> reversed;  ///< what makes it another schedule than the plan's
+  Finding value;                                      ///< the first; without values where only bits differ
+};
+
+/// All results of one plan.
+struct ExploredPlan {
+  Variant variant{};
+  Explored explored;
+  std::int64_t wrong = 0;  ///< classes with a wrong value
+  std::int64_t different =
+      0;  ///< classes whose consumers or products read other bits than in the plan's order
+};
+
+struct Exploration {
+  std::vector<ExploredPlan> plans;  ///< as planned, and the others where they change anything
+  std::vector<WrongClass> wrong;    ///< at most `kMostWrong`, those closest to the plan first
+};
+inline constexpr std::size_t kMostWrong = 64;
+
+/// Plans the scenario, with its fault, and runs every class of its schedules (core/plan/explore.h), at most
+/// `most` of a plan, on a backend that executes ops in the order in which they are given.
+Exploration explore_schedules(Backend& backend, const Scenario& scenario, std::int64_t most);
 
 }  // namespace shardcheck

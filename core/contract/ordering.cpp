@@ -79,7 +79,7 @@ RequiredEdge edge_between(Act first, Act second, BufferRole role) {
   if (second == Act::close) return kFree;
   if (first == Act::open) return kSlot;
   if (first == Act::consume) return kConsumer;
-  if (second == Act::consume) return kResult;
+  if (second == Act::consume && first != Act::zero) return kResult;
   if (first == Act::zero || second == Act::zero) return role == BufferRole::lease_slot ? kFill : kZero;
   if (first == Act::accumulate && second == Act::accumulate) return kShard;
   if (second == Act::reduce_outer) return kOuter;
@@ -99,6 +99,17 @@ std::string_view name_of(Stream stream) {
 
 /// Parameter and element at the begin of the racing bytes; in a recycled slot by the lease that is open
 /// there.
+/// True where a lease of the racing bytes begins between the two ops, or with the second.
+bool is_of_another_lease(const Plan& plan, const Race& race) {
+  if (plan.buffer(race.bytes.buffer).role != BufferRole::lease_slot) return false;
+  for (std::int32_t i = race.first.value + 1; i <= race.second.value; ++i) {
+    const Op& op = op_at(plan, OpIndex{i});
+    if (!std::holds_alternative<OpenLease>(op.action)) continue;
+    if (plan.operand(op, 0)[0].buffer == race.bytes.buffer) return true;
+  }
+  return false;
+}
+
 std::optional<Reporter::Place> place_of(const Plan& plan, const Race& race) {
   Reporter reporter(plan);
   for (std::int32_t i = 0; i <= race.second.value; ++i) {
@@ -114,6 +125,7 @@ std::optional<Reporter::Place> place_of(const Plan& plan, const Race& race) {
 RequiredEdge edge_of(const Plan& plan, const Race& race) {
   return edge_between(act_of(op_at(plan, race.first)), act_of(op_at(plan, race.second)),
                       plan.buffer(race.bytes.buffer).role);
+  if (is_of_another_lease(plan, race)) return kSlot;
 }
 
 Finding finding_of(const Plan& plan, const Race& race) {

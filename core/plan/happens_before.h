@@ -1,7 +1,8 @@
 // Happens-before between whole ops: an op begins on all of its ranks at one moment and is done on all of them
 // at another, as a backend that is given op by op executes it. The closure of the order of each stream and of
-// an event's record before what follows a wait for it. races.h asks the same of every rank by itself. Next:
-// explore.h.
+// an event's record before what follows a wait for it. What sets up at the begin of a plan is done before all
+// else, and storage that comes later is there for whoever is given it: both are calls of the host. races.h
+// asks the same of every rank by itself. Next: explore.h.
 #pragma once
 
 #include <vector>

@@ -65,13 +65,20 @@ bool launch_not_fenced(Planned& planned, const Scenario&) {
   return edit.commit();
 }
 
-/// The consumer does not wait for the reduction.
+/// The consumer does not wait for the reduction; what comes after the step does.
 bool finish_not_fenced(Planned& planned, const Scenario&) {
   PlanEdit edit(planned);
+  std::vector<Op> late;
   for (std::int32_t i = 0; i < edit.size(); ++i) {
-    const bool waits =
-        std::holds_alternative<Wait>(edit.op(i).action) && edit.op(i).stream == Stream::compute;
-    if (waits && edit.op(i).why.microbatch < 0) edit.erase(i);
+    const Op& op = edit.op(i);
+    const bool waits = std::holds_alternative<Wait>(op.action) && op.stream == Stream::compute;
+    if (waits && op.why.microbatch < 0) {
+      late.push_back(op);
+      edit.erase(i);
+    }
+    if (!std::holds_alternative<EndStep>(op.action)) continue;
+    for (const Op& wait : late) edit.insert_after(i, wait);
+    late.clear();
   }
   return edit.commit();
 }

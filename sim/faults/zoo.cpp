@@ -21,6 +21,8 @@ const std::vector<Fault>& zoo() {
     add_delayed_scale_faults(faults);
     std::sort(faults.begin(), faults.end(), [](const Fault& a, const Fault& b) { return a.id < b.id; });
     return faults;
+    add_symmetry_faults(faults);
+    add_edge_faults(faults);
   }();
   return all;
 }

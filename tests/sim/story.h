@@ -37,6 +37,7 @@ struct Word {
     const std::string kind = c.collective == Collective::all_reduce ? "AR" : "RS";
     return kind + (c.reduction == Reduction::average ? "-avg" : "");
   }
+  std::string operator()(const Enqueue&) const { return "call"; }
   std::string operator()(const SgdStep&) const { return "sgd"; }
   std::string operator()(const TakeAmax&) const { return "amax"; }
   std::string operator()(const ScaleFromAmax&) const { return "scales"; }

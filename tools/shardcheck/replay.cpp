@@ -10,6 +10,7 @@
 #include "properties/diagnosis/diagnosis.h"
 #include "properties/schedules.h"
 #include "tools/shardcheck/backend_choice.h"
+#include "tools/shardcheck/delayed_races.h"
 #include "tools/shardcheck/given_scenario.h"
 #include "tools/shardcheck/options.h"
 #include "tools/shardcheck/replaying.h"
@@ -55,6 +56,7 @@ ExitStatus replay_under_shadow(Session& session, const Counterexample& given, co
 
 /// "step 0, rank 0, a[0]: 42.5 (0x422a0000) is right, NaN (0x7fc0dead) was read: ...".
 std::string value_sentence(const Finding& finding) {
+  if (!finding.has_values) return finding.sentence;
   return fmt::format("step {}, rank {}, {}[{}]: {} is right, {} was read: {}", finding.step, finding.rank,
                      finding.parameter_name, finding.element, to_text(finding.expected),
                      to_text(finding.actual), finding.sentence);
@@ -103,6 +105,59 @@ ExitStatus replay_schedules(Session& session, const Counterexample& given, const
   return ExitStatus::broken;
 }
 
+std::string_view name_of(Variant variant) {
+  constexpr std::string_view names[] = {"as planned", "slots reused at once", "ranks apart"};
+  return names[static_cast<int>(variant)];
+}
+
+/// "op 25 before op 22, op 31 before op 27", or the plan's own order.
+std::string order_text(const WrongClass& each) {
+  if (each.reversed.empty()) return "the order of the plan";
+  std::string text;
+  for (const auto& [first, second] : each.reversed)
+    text += fmt::format("{}op {} before op {}", text.empty() ? "" : ", ", second.value, first.value);
+  return text;
+}
+
+std::string covered_text(const ExploredPlan& plan) {
+  const Explored& seen = plan.explored;
+  const std::string all = seen.are_all ? "all there are" : "those closest to the plan; there are more";
+  return fmt::format(
+      "{} covered, {}; {} that nothing orders; {} with a wrong value, {} with other bits",
+      seen.classes == 1 ? "1 class of schedules" : counted(seen.classes, "classes of schedule"), all,
+      counted(seen.pairs, "conflict"), grouped(plan.wrong), grouped(plan.different));
+}
+
+/// Every class of schedules of the plan, and those in which a consumer reads something wrong.
+ExitStatus replay_explored(Session& session, const Counterexample& given, const BackendChoice& choice,
+                           std::int64_t most, const std::string& file) {
+  constexpr std::size_t kShown = 8;
+  const auto backend = factory_of(choice, session.processes)();
+  const Exploration seen = explore_schedules(*backend, given.scenario, most);
+  const Terminal terminal = terminal_of(session.out);
+  std::int64_t classes = 0, wrong = 0, conflicts = 0;
+  for (const ExploredPlan& plan : seen.plans) {
+    session.out << labelled(terminal, "schedules",
+                            fmt::format("{}: {}", name_of(plan.variant), covered_text(plan)));
+    classes += plan.explored.classes;
+    wrong += plan.wrong;
+    conflicts += plan.explored.pairs;
+  }
+  for (std::size_t i = 0; i < std::min(kShown, seen.wrong.size()); ++i) {
+    const WrongClass& each = seen.wrong[i];
+    session.out << labelled(
+        terminal, "wrong",
+        fmt::format("{}, {}: {}", name_of(each.variant), order_text(each), value_sentence(each.value)));
+  }
+  const bool holds = conflicts == 0 && wrong == 0;
+  session.out << labelled(terminal, "scenario", describe(given))
+              << fmt::format(
+                     "{}: {} run, {} with a wrong value; {} on {}\n",
+                     holds ? paint(terminal, Tone::good, "held") : paint(terminal, Tone::bad, "BROKEN"),
+                     counted(classes, "schedule"), grouped(wrong), file, describe(choice));
+  return holds ? ExitStatus::held : ExitStatus::broken;
+}
+
 }  // namespace
 
 ExitStatus replay_verb(Session& session, const Arguments& arguments) {
@@ -120,20 +175,35 @@ ExitStatus replay_verb(Session& session, const Arguments& arguments) {
   bool by_schedule = false;
   options.flag(by_schedule, {"schedule", "",
                              "no property: every race of the plan is made to happen, and what consumers then "
-                             "read; on the cpu backend"});
+                             "read; on cpu for certain, on cuda by a delay in front of its first op"});
+  std::int64_t tries = 0;
+  options.flag(tries, {0, 10'000},
+               {"tries", "N", "with --schedule on cuda: runs of the plan for each race, 8 when not given"});
+  std::int64_t explore = 0;
+  options.flag(
+      explore, {0, 10'000'000},
+      {"explore", "N",
+       "no property: up to N classes of schedules, those closest to the plan first, of the plan and of "
+       "one whose slots are reused at once, and what consumers then read; on the cpu backend"});
   options.note(
       "Nothing is shrunk, kept or moved. Exit status 1 when the scenario breaks a clause, 0 when it "
       "holds. `shardcheck explain FAILURE.json` says why.");
   if (!options.parse(arguments, session)) return ExitStatus::held;
 
   const Counterexample given = case_in(file);
-  if (by_schedule) {
+  if (by_schedule || explore > 0) {
+    const std::string flag = explore > 0 ? "--explore" : "--schedule";
     if (given.kind != nullptr)
-      throw bad_input("--schedule",
-                      fmt::format("{} is a {}, which is no list of ops", file, given.kind->name));
-    if (choice.backend != "cpu" || !choice.against.empty() || under_shadow || session.processes.are_several())
-      throw bad_input("--schedule", "only the cpu backend, in one process, runs ops in another order");
-    return replay_schedules(session, given, choice, file);
+      throw bad_input(flag, fmt::format("{} is a {}, which is no list of ops", file, given.kind->name));
+    if (by_schedule && explore > 0) throw bad_input(flag, "give either --schedule or --explore");
+    const bool is_alone = choice.against.empty() && !under_shadow && !session.processes.are_several();
+    if (by_schedule && choice.backend == "cuda" && is_alone)
+      return replay_delayed(session, given, choice, tries > 0 ? tries : kUsualTries);
+    if (tries > 0) throw bad_input("--tries", "only --schedule on cuda runs a plan more than once");
+    if (choice.backend != "cpu" || !is_alone)
+      throw bad_input(flag, "only the cpu backend, in one process, runs ops in another order");
+    return by_schedule ? replay_schedules(session, given, choice, file)
+                       : replay_explored(session, given, choice, explore, file);
   }
   if (under_shadow) {
     if (given.kind != nullptr)

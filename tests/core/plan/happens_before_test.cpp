@@ -52,6 +52,22 @@ TEST_F(Order, AWaitForWhatIsNotRecordedYetOrdersNothing) {
   EXPECT_FALSE(orders(0, 1));
 }
 
+TEST_F(Order, SetupComesBeforeAllAndLateStorageBeforeItsUsers) {
+  const View early{build.buffer("a", BufferRole::main_grad, DType::f32, 1), 0, 1};
+  const View late{build.buffer("b", BufferRole::lease_slot, DType::f32, 1), 0, 1};
+  const Why setup{.purpose = Purpose::setup};
+  build.op(Allocate{}, setup, Stream::compute, zero).on(early);
+  build.op(Allocate{}, setup, Stream::compute, one).on(early);
+  build.op(Fill{}, {}, Stream::reduce, zero).on(early);
+  EXPECT_TRUE(orders(0, 2));
+  EXPECT_TRUE(orders(1, 2));
+  build.op(Allocate{}, setup, Stream::compute, both).on(late);
+  build.op(Fill{}, {}, Stream::reduce, both).on(early);
+  build.op(Fill{}, {}, Stream::reduce, both).on(late);
+  EXPECT_FALSE(orders(3, 4));
+  EXPECT_TRUE(orders(3, 5));
+}
+
 TEST_F(Order, ThroughAnOpOnBothRanks) {
   op(BeginStep{}, Stream::compute, zero);
   op(BeginStep{}, Stream::compute, one);

@@ -16,7 +16,7 @@ TEST(ReductionFaults, RewriteThePlan) {
                                             {"B-53", ""},
                                             {"K10", "-1 unstage -1 unstage@r "},
                                             {"K17", "+1 AR +1 AR@r "},
-                                            {"M-W23", "-2 wait "},
+                                            {"M-W23", ""},
                                         });
 }
 
