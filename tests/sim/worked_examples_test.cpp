@@ -323,18 +323,26 @@ TEST(WorkedExample94, MegatronFsdpAsRead) {
   EXPECT_EQ(same_unit.first_clause(), "W13");
 }
 
-TEST(WorkedExample95, RepeatedLayerAndFirstCallFlag) {
+Scenario repeated_layer_today() {
   Scenario s = two_by_two(Strategy::megatron_ddp);
   s.ranks = 1;
   s.steps = 1;
   s.write_mode = WriteMode::te_module;
   s.first_microbatch = FirstMicrobatch::armed;
   s.uses = {{0, Producer::fused, -1}, {0, Producer::fused, -1}};
-  Book book(s);
+  return s;
+}
+
+void give_the_repeated_layer(Book& book) {
   book.give(0, 0, 0, 0, {1, 0, 0, 0});
   book.give(0, 0, 0, 1, {4, 0, 0, 0});
   book.give(0, 0, 1, 0, {16, 0, 0, 0});
   book.give(0, 0, 1, 1, {64, 0, 0, 0});
+}
+
+TEST(WorkedExample95, RepeatedLayerAndFirstCallFlag) {
+  Book book(repeated_layer_today());
+  give_the_repeated_layer(book);
   book.run_to<Gemm>(Purpose::write);
   EXPECT_EQ(book.read(0, "main_grad")[0], 4);
   book.run_to<Gemm>(Purpose::write);
@@ -342,6 +350,18 @@ TEST(WorkedExample95, RepeatedLayerAndFirstCallFlag) {
   book.run_to<Gemm>(Purpose::write, 2);
   EXPECT_EQ(book.read(0, "main_grad")[0], 81);
   EXPECT_EQ(book.first_clause(), "W5");
+}
+
+TEST(WorkedExample95, WithRecomputationTheResultIsRightByAccident) {
+  Scenario s = repeated_layer_today();
+  s.loop.recompute = {.all = true, .units = {}};
+  Book book(s);
+  give_the_repeated_layer(book);
+  book.run_to<Gemm>(Purpose::write, 2);
+  EXPECT_EQ(book.read(0, "main_grad")[0], 5);
+  book.run_to<Gemm>(Purpose::write, 2);
+  EXPECT_EQ(book.read(0, "main_grad")[0], 85);
+  EXPECT_EQ(book.first_clause(), "");
 }
 
 TEST(WorkedExample97, ScaleOnTheRunningShard) {

@@ -7,7 +7,11 @@ namespace shardcheck::tests {
 namespace {
 
 TEST(DeepspeedFaults, RewriteThePlan) {
-  expect_rewrites(add_deepspeed_faults, {});
+  expect_rewrites(add_deepspeed_faults, {
+                                            {"B-36", "+1 acc+@r +1 acc=@r +2 undefine@r "},
+                                            {"B-36b", "+1 acc=@r +1 undefine@r "},
+                                            {"B-43b", "+2 RS-avg "},
+                                        });
 }
 
 }  // namespace
