@@ -171,7 +171,7 @@ void add_loop_faults(std::vector<Fault>& zoo) {
            with_lapse<Lapse::zeroes_once>},
           {"M-W10b", "ours: wgrad W10", "a frozen parameter takes part in the steps before it thaws", "W10",
            p::thawing, takes_part_early},
-          {"M-W29", "ours: wgrad W10 and 3.5, the bucket's target",
+          {"M-W29b", "ours: wgrad W10 and 3.5, the bucket's target",
            "a bucket does not wait for a parameter that has thawed, whose gradient stays in a lease", "W29",
            p::thawing_in_lease, with_lapse<Lapse::keeps_membership>},
           {"B-59", "derived from PyTorch's _fsdp_param_group.py",

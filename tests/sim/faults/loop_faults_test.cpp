@@ -20,7 +20,7 @@ TEST(LoopFaults, RewriteThePlan) {
                                        {"M-W40e", "+1 sum "},
                                        {"M-W40f", "-1 zero "},
                                        {"M-W10b", "+2 drop +2 dummy +2 flag +2 write1 "},
-                                       {"M-W29", "+2 open +1 wait +2 zero "},
+                                       {"M-W29b", "+2 open +1 wait +2 zero "},
                                        {"B-59",
                                         "-1 RS@r -1 acc+@r -1 close@r -4 fold= -2 hook= -1 open -1 record -2 "
                                         "record@r -1 scale@r -1 wait -1 wait@r +4 fold+ +2 hook+ "},
