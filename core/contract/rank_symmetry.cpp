@@ -106,7 +106,9 @@ Finding finding_of(const Plan& plan, const Mismatch& mismatch, const std::vector
                                   ? fmt::format("rank {} calls nothing more there", call.rank.value)
                                   : fmt::format("rank {} calls {}", call.rank.value, text_of(plan, call)));
   }
-  if (mismatch.meeting == Meeting::hang) add_lines(finding, plan, stuck);
+  if (mismatch.meeting == Meeting::mix) return finding;
+  finding.element = -1;  // no byte is wrong: none arrives
+  add_lines(finding, plan, stuck);
   return finding;
 }
 

@@ -50,6 +50,8 @@ TEST(RankSymmetry, AHangSaysWhatEachRankWaitsIn) {
       "rank 1, compute stream: waits forever in op 10, call all-reduce (sum) over groups of 2 in "
       "main_grad[4:6) on rank 1"};
   EXPECT_EQ(findings[0].history, history);
+  EXPECT_EQ(findings[0].parameter_name, "w");
+  EXPECT_EQ(findings[0].element, -1) << "no byte is wrong";
 }
 
 TEST(RankSymmetry, ARankThatCallsNothing) {
