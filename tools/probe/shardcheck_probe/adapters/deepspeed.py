@@ -5,6 +5,7 @@ not divided by that count, or (loss_division "accumulation", the engine's defaul
 before, so that the right gradient is the same. What a rank owns is read from its partition, without communication.
 """
 
+import importlib.metadata
 import importlib.util
 
 from shardcheck_probe import BadInput, MachineCannot
@@ -106,13 +107,10 @@ class Adapter(BaseAdapter):
     name = "deepspeed"
 
     def require(self):
+        """Does not import it: that starts CUDA, which must not happen before serve.py forks."""
         if importlib.util.find_spec("deepspeed") is None:
             raise MachineCannot("adapter deepspeed: DeepSpeed is missing; DS_BUILD_OPS=0 pip install deepspeed")
-        try:
-            import deepspeed
-        except (ImportError, RuntimeError, OSError) as error:  # a compiler or a package that it wants
-            raise MachineCannot(f"adapter deepspeed: DeepSpeed does not start: {error}") from error
-        return f"deepspeed {deepspeed.__version__}"
+        return f"deepspeed {importlib.metadata.version('deepspeed')}"
 
     def check(self, case):
         refuse_replicas(case, self.name)
