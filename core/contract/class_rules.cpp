@@ -104,11 +104,13 @@ void ClassRules::apply(OpIndex index, const std::vector<bool>& hook_reported) {
   if (std::holds_alternative<Undefine>(op.action)) return undefine(op);
   if (std::holds_alternative<Allocate>(op.action)) return allocate(op);
   if (std::holds_alternative<BeginStep>(op.action)) return begin_step(op);
-  if (std::holds_alternative<EndStep>(op.action)) return end_step(op);
-  if (std::holds_alternative<Interrupt>(op.action)) return give_up(op);
   if (const auto* gemm = std::get_if<Gemm>(&op.action)) return write(op, gemm->accumulate, 2, hook_reported);
   if (const auto* s = std::get_if<Scale>(&op.action)) return scale(op, *s);
   switch (op.why.purpose) {
+    case Purpose::none:
+      if (std::holds_alternative<EndStep>(op.action)) return end_step(op);
+      if (std::holds_alternative<Interrupt>(op.action)) return give_up(op);
+      return;
     case Purpose::zero: return zero(op);
     case Purpose::fold: return write(op, std::holds_alternative<Add>(op.action), 1, hook_reported);
     case Purpose::dummy: return read_placeholder(op);

@@ -1,5 +1,6 @@
 #include "core/contract/monitor.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "core/contract/class_rules.h"
@@ -12,17 +13,27 @@
 
 namespace shardcheck {
 
+namespace {
+
+bool recomputes(const Plan& plan) {
+  return std::ranges::any_of(plan.ops,
+                             [](const Op& op) { return std::holds_alternative<BeginRecompute>(op.action); });
+}
+
+}  // namespace
+
 std::vector<Finding> judge(const Plan& plan, std::span<const OpIndex> executed) {
   Reporter reporter(plan);
   Signalling signalling(plan, reporter);
-  RecomputeRules recompute(plan, reporter);
+  std::optional<RecomputeRules> recompute;
+  if (recomputes(plan)) recompute.emplace(plan, reporter);
   ClassRules rules(plan, reporter);
   std::optional<LifeRules> life;
   if (!plan.weight_copies.empty()) life.emplace(plan, executed, reporter);
   for (OpIndex index : executed) {
     reporter.begin_op(index);
     const Op& op = plan.ops[static_cast<std::size_t>(index.value)];
-    recompute.apply(op);
+    if (recompute) recompute->apply(op);
     signalling.apply(op);
     rules.apply(index, signalling.hook_reported());
     if (life) life->apply(index);

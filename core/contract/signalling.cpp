@@ -15,20 +15,21 @@ void Signalling::breach(std::string_view clause, Rank rank, const Op& op, const 
 }
 
 void Signalling::apply(const Op& op) {
-  if (std::holds_alternative<Interrupt>(op.action)) {
-    for (Rank rank : plan_.ranks_of(op)) forget(rank);
+  if (op.why.parameter.value < 0) {
+    if (std::holds_alternative<Interrupt>(op.action)) {
+      for (Rank rank : plan_.ranks_of(op)) forget(rank);
+    }
     return;
   }
-  if (op.why.parameter.value < 0) return;
   const auto parameter = static_cast<std::size_t>(op.why.parameter.value);
-  const PlanParameter& of = plan_.parameters[parameter];
-  const bool frozen = !of.trainable || (op.why.step >= 0 && op.why.step < of.thaws_at);
   const auto* gemm = std::get_if<Gemm>(&op.action);
   const auto* flag = std::get_if<Flag>(&op.action);
   const auto* returned = std::get_if<Return>(&op.action);
   const auto* hooked = std::get_if<Hook>(&op.action);
   const bool ready = std::holds_alternative<Ready>(op.action);
   if (!gemm && !flag && !returned && !hooked && !ready) return;
+  const PlanParameter& of = plan_.parameters[parameter];
+  const bool frozen = !of.trainable || (op.why.step >= 0 && op.why.step < of.thaws_at);
   const bool acts =
       gemm || ready || (flag && flag->value) || (returned && returned->what != Returned::nothing);
   for (Rank rank : plan_.ranks_of(op)) {
