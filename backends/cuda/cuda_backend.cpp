@@ -1,13 +1,13 @@
 #include "backends/cuda/cuda_backend.h"
 
 #include <algorithm>
-#include <iterator>
 #include <span>
 
 #include "backends/cpu/casts.h"
 #include "backends/cuda/block_unit.h"
 #include "backends/cuda/casts.h"
 #include "backends/cuda/collectives.h"
+#include "backends/cuda/delay.h"
 #include "backends/cuda/device_digests.h"
 #include "backends/cuda/elementwise.h"
 #include "backends/cuda/fp8_edges.h"
@@ -18,6 +18,7 @@
 #include "backends/cuda/plan_events.h"
 #include "backends/protocol_event.h"
 #include "core/assert.h"
+#include "core/delaying.h"
 #include "core/digest.h"
 #include "core/error.h"
 #include "core/integers.h"
@@ -25,7 +26,7 @@
 namespace shardcheck {
 namespace {
 
-class CudaBackend final : public Backend, public Digesting {
+class CudaBackend final : public Backend, public Digesting, public Delaying {
  public:
   explicit CudaBackend(const CudaOptions& options)
       : machine_(options), memory_(machine_), digests_(machine_), gemm_(options), collectives_(machine_) {}
@@ -43,9 +44,11 @@ class CudaBackend final : public Backend, public Digesting {
   void read(const Plan& plan, Rank rank, View view, std::span<std::byte> bytes) override;
   std::vector<std::uint64_t> digests(const Plan& plan, std::span<const Rank> ranks,
                                      std::span<const View> views) override;
+  void hold_back(const std::optional<Delay>& delay) override { delay_ = delay; }
 
  private:
   struct Run;
+  void stand_still(const Plan& plan, Stream stream);
 
   gpu::Machine machine_;
   gpu::Memory memory_;
@@ -54,6 +57,7 @@ class CudaBackend final : public Backend, public Digesting {
   gpu::GemmUnit gemm_;
   gpu::CollectiveUnit collectives_;
   gpu::PlanEvents events_;
+  std::optional<Delay> delay_;
 };
 
 /// Enqueues one op: what each kind of action means on the op's ranks.
@@ -306,10 +310,17 @@ void CudaBackend::execute(const Plan& plan, OpIndex first, OpIndex last) {
   }
   for (auto i = static_cast<std::size_t>(first.value); i < static_cast<std::size_t>(last.value); ++i) {
     const Op& op = plan.ops[i];
+    if (delay_ && delay_->before.value == static_cast<std::int32_t>(i)) stand_still(plan, op.stream);
     std::visit(Run{*this, plan, op}, op.action);
     if (machine_.options().streams == StreamUse::serialised) machine_.await();
   }
   memory_.finish();
+}
+
+/// Holds the stream back, in front of the op of delay_.
+void CudaBackend::stand_still(const Plan& plan, Stream stream) {
+  const int gpu = memory_.fold_of(plan).gpu_of(delay_->rank);
+  if (machine_.has(gpu)) gpu::launch_delay(delay_->length, machine_.gpu(gpu).begin_op(stream));
 }
 
 void CudaBackend::write(const Plan& plan, Rank rank, View view, std::span<const std::byte> bytes) {
@@ -332,13 +343,15 @@ void CudaBackend::read(const Plan& plan, Rank rank, View view, std::span<std::by
   const gpu::Range range = memory_.at(plan, rank, view);
   SC_ASSERT(std::ssize(bytes) == range.bytes(), "the bytes are not of the size of the view");
   gpu::Gpu& gpu = machine_.gpu(range.gpu);
-  const gpu::SlabPart slab = memory_.slab_of(plan, view.buffer, range);
-  if (const std::byte* found = mirror_.find(range, slab, gpu); found != nullptr) {
-    std::copy_n(found, bytes.size(), bytes.begin());
-    return;
+  if (!delay_) {
+    const gpu::SlabPart slab = memory_.slab_of(plan, view.buffer, range);
+    if (const std::byte* found = mirror_.find(range, slab, gpu); found != nullptr) {
+      std::copy_n(found, bytes.size(), bytes.begin());
+      return;
+    }
+    gpu.await();
   }
-  gpu.await();
-  const cudaStream_t stream = gpu.begin_host_work();
+  const cudaStream_t stream = delay_ ? gpu.begin_op(Stream::compute) : gpu.begin_host_work();
   SC_CHECK(cudaMemcpyAsync(bytes.data(), range.data, bytes.size(), cudaMemcpyDeviceToHost, stream));
   SC_CHECK(cudaStreamSynchronize(stream));
 }
@@ -353,17 +366,6 @@ std::vector<std::uint64_t> CudaBackend::digests(const Plan& plan, std::span<cons
 
 }  // namespace
 
-std::string cuda_missing() {
-  int present = 0;
-  const cudaError_t result = cudaGetDeviceCount(&present);
-  if (result != cudaSuccess) {
-    cudaGetLastError();  // take the error off the thread: it is reported here
-    return std::string("no usable NVIDIA GPU: cudaGetDeviceCount says \"") + cudaGetErrorString(result) +
-           "\"";
-  }
-  return present > 0 ? "" : "no NVIDIA GPU is present";
-}
-
 std::unique_ptr<Backend> make_cuda_backend(const CudaOptions& options) {
   if (const std::string missing = cuda_missing(); !missing.empty()) {
     throw Error(ErrorKind::machine_cannot, "cuda: " + missing);
@@ -375,18 +377,6 @@ std::unique_ptr<Backend> make_cuda_backend(const BackendOptions& options) {
   CudaOptions cuda = cuda_options_from_environment();
   if (options.comm_timeout) cuda.comm_timeout = *options.comm_timeout;
   return make_cuda_backend(cuda);
-}
-
-std::vector<std::string> visible_gpus() {
-  int present = 0;
-  if (!cuda_missing().empty() || cudaGetDeviceCount(&present) != cudaSuccess) return {};
-  std::vector<std::string> all;
-  for (int device = 0; device < present; ++device) {
-    cudaDeviceProp properties{};
-    SC_CHECK(cudaGetDeviceProperties(&properties, device));
-    all.emplace_back(std::begin(properties.uuid.bytes), std::end(properties.uuid.bytes));
-  }
-  return all;
 }
 
 std::vector<std::string> gemm_algorithms(const Backend& backend) {

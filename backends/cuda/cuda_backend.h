@@ -14,13 +14,11 @@
 #include <vector>
 
 #include "backends/cuda/cuda_options.h"
+#include "backends/cuda/presence.h"
 #include "backends/options.h"
 #include "core/backend.h"
 
 namespace shardcheck {
-
-/// Why there is no CUDA backend in this build or on this machine, in a sentence; empty when there is one.
-std::string cuda_missing();
 
 /// The backend with cuda_options_from_environment(). The profile in `options` is the reference's; the GPU's
 /// is what info() says. Throws Error(machine_cannot) with the sentence of cuda_missing() where there is none.
@@ -28,10 +26,6 @@ std::unique_ptr<Backend> make_cuda_backend(const BackendOptions& options);
 
 /// As above with options given.
 std::unique_ptr<Backend> make_cuda_backend(const CudaOptions& options);
-
-/// What tells the GPUs that this process sees from all others, in the order of their device numbers. Empty
-/// where there is none.
-std::vector<std::string> visible_gpus();
 
 /// What decided the bits of the GEMMs that `backend` has run: a line for each shape, with the algorithm that
 /// cuBLASLt chose (id, tile, stages, split-K, reduction scheme) or with the reason for the emulation. Empty
