@@ -31,6 +31,7 @@ enum class Focus : std::uint8_t {
   scaling,        ///< loss modes, scale placements, odd group sizes
   overlap,        ///< reductions in backward, few slots
   fp8,            ///< matrices that live in FP8
+  pipeline,       ///< stages, weights tied across them, late gradients, clipping
   recompute,      ///< forward runs again in backward
   interrupted,    ///< steps given up, processes resumed
   sync,           ///< reductions in every microbatch or in the last, in backward or after it

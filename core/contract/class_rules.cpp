@@ -61,6 +61,16 @@ bool ClassRules::has_outer(const Plan& plan) {
   return std::ranges::any_of(plan.parameters, [](const PlanParameter& p) { return p.outer > 1; });
 }
 
+bool ClassRules::has_tied(const Plan& plan) {
+  return std::ranges::any_of(plan.parameters, &PlanParameter::tied);
+}
+
+bool ClassRules::is_tied(const Place& place) const {
+  if (!has_tied_) return false;
+  const auto found = reporter_.place(place.rank, place.buffer, state_.offset_of(place.atom));
+  return found && plan_.parameters[static_cast<std::size_t>(found->parameter.value)].tied;
+}
+
 bool ClassRules::is_summed(const Place& place, std::int32_t PlanParameter::*over) const {
   const auto found = reporter_.place(place.rank, place.buffer, state_.offset_of(place.atom));
   return found && plan_.parameters[static_cast<std::size_t>(found->parameter.value)].*over > 1;
@@ -115,7 +125,8 @@ void ClassRules::apply(OpIndex index, const std::vector<bool>& hook_reported) {
     case Purpose::fold: return write(op, std::holds_alternative<Add>(op.action), 1, hook_reported);
     case Purpose::dummy: return read_placeholder(op);
     case Purpose::reduce:
-    case Purpose::reduce_outer: return launch(op, std::get<Communicate>(op.action));
+    case Purpose::reduce_outer:
+    case Purpose::reduce_tied: return launch(op, std::get<Communicate>(op.action));
     case Purpose::accumulate: return accumulate(op, std::holds_alternative<Add>(op.action));
     case Purpose::stage: return stage(op);
     case Purpose::unstage: return unstage(op);
@@ -139,7 +150,10 @@ void ClassRules::write(const Op& op, bool accumulate, int operand, const std::ve
       const bool hook_overwrites = fold && overwrites;
       breach(hook_overwrites ? "W13" : by_beta, place, beta_sentence(accumulate, atom, op.why.rule));
     } else if (atom.content == Content::valid || (atom.content == Content::stale && !atom.earlier_step)) {
-      breach("W21", place, "writes a gradient whose bucket was already reduced in this step");
+      if (op.why.deferred)
+        breach("W32", place, "drains a deferred gradient after its bucket was reduced in this step");
+      else
+        breach("W21", place, "writes a gradient whose bucket was already reduced in this step");
     } else if (atom.content == Content::none) {
       breach("W19", place, "writes storage that was returned to the pool");
     } else if (atom.content == Content::accumulated && atom.scaled) {
@@ -185,10 +199,16 @@ void ClassRules::zero(const Op& op) {
 
 void ClassRules::scale(const Op& op, const Scale& scale) {
   if (scale.factor == 1) return;
-  const bool finalizes = op.why.purpose == Purpose::divide;
+  const bool divides = op.why.purpose == Purpose::divide, clips = op.why.purpose == Purpose::clip;
+  const bool finalizes = divides || clips;
+  const Finalized step = divides ? kDivided : kClipped;
   each_atom(op, 0, [&](const Place& place, Atom& atom) {
     if (!settled(place, atom, "W22")) return;
-    if (!state_.is_ordered(place.rank, stream_, atom) && is_parameter(place)) {
+    const std::string_view order = finalizes ? out_of_order(step, place, atom) : std::string_view();
+    if (finalizes) atom.finalized |= step;
+    if (!order.empty()) {
+      breach("W32", place, std::string(order));
+    } else if (!state_.is_ordered(place.rank, stream_, atom) && is_parameter(place)) {
       breach("W21", place, "scales a contribution without waiting for its write");
     } else if (atom.content == Content::valid && !finalizes) {
       breach("W25", place, "scales a gradient that is already reduced");
@@ -218,6 +238,7 @@ void ClassRules::open_lease(const Op& op, const OpenLease& lease) {
       breach("W33", place, "reuses a slot that its last reader has not finished with on this stream");
     }
     written(atom, Content::undefined);
+    atom.finalized = 0;
     open_ += !atom.lease_open;
     atom.lease_open = true;
   });
@@ -309,6 +330,7 @@ void ClassRules::begin_step(const Op& op) {
         atom.outer = false;
       }
       atom.tainted = false;
+      atom.finalized = 0;
     }
   }
 }

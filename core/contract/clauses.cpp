@@ -106,7 +106,7 @@ constexpr Clause kClauses[] = {
     {"W32", "Finalize order",
      "Late gradients, reductions, token division, clipping and the optimizer follow each other in this "
      "order, once each.",
-     "wgrad 5.C", nothing},
+     "wgrad 5.C", plan},
     {"W33", "Slot reuse",
      "A recycled slot is written only after its last reader has finished, on the writer's stream.",
      "wgrad 5.D", plan},

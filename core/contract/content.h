@@ -22,6 +22,14 @@ enum class Content : std::uint8_t {
 };
 std::string_view name_of(Content content);
 
+/// What finalize has done to a gradient in this step; each happens once, in this order (W32).
+enum Finalized : std::uint8_t {
+  kTied = 1,     ///< summed with the copy of another pipeline stage
+  kDivided = 2,  ///< by the tokens, or by the late scale
+  kClipped = 4,
+  kHandedOver = 8,  ///< to the consumer
+};
+
 /// What is known about one atom on one rank.
 struct Atom {
   Content content = Content::none;
@@ -30,7 +38,8 @@ struct Atom {
   bool earlier_step = false;      ///< stale because a step ended
   bool outer = false;             ///< its contributions are summed over the outer groups too
   bool lease_open = false;
-  bool tainted = false;  ///< a finding was reported here: what follows from it is not reported again
+  std::uint8_t finalized = 0;  ///< a set of Finalized
+  bool tainted = false;        ///< a finding was reported here: what follows from it is not reported again
   std::uint16_t contributions = 0;
   Stream stream = Stream::compute;  ///< of the last write
   std::int32_t written = -1;        ///< position of the last write among the executed ops, -1: before them

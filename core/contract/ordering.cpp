@@ -42,7 +42,9 @@ Act act_of(const Op& op) {
     case Purpose::reduce_outer: return Act::reduce_outer;
     case Purpose::accumulate:
     case Purpose::unstage: return Act::accumulate;
+    case Purpose::reduce_tied:
     case Purpose::divide:
+    case Purpose::clip:
     case Purpose::consume: return Act::consume;
     case Purpose::forward:
     case Purpose::backward:
@@ -97,8 +99,6 @@ std::string_view name_of(Stream stream) {
   return names[static_cast<std::size_t>(stream)];
 }
 
-/// Parameter and element at the begin of the racing bytes; in a recycled slot by the lease that is open
-/// there.
 /// True where a lease of the racing bytes begins between the two ops, or with the second.
 bool is_of_another_lease(const Plan& plan, const Race& race) {
   if (plan.buffer(race.bytes.buffer).role != BufferRole::lease_slot) return false;
@@ -110,6 +110,8 @@ bool is_of_another_lease(const Plan& plan, const Race& race) {
   return false;
 }
 
+/// Parameter and element at the begin of the racing bytes; in a recycled slot by the lease that is open
+/// there.
 std::optional<Reporter::Place> place_of(const Plan& plan, const Race& race) {
   Reporter reporter(plan);
   for (std::int32_t i = 0; i <= race.second.value; ++i) {
@@ -123,9 +125,9 @@ std::optional<Reporter::Place> place_of(const Plan& plan, const Race& race) {
 }  // namespace
 
 RequiredEdge edge_of(const Plan& plan, const Race& race) {
+  if (is_of_another_lease(plan, race)) return kSlot;
   return edge_between(act_of(op_at(plan, race.first)), act_of(op_at(plan, race.second)),
                       plan.buffer(race.bytes.buffer).role);
-  if (is_of_another_lease(plan, race)) return kSlot;
 }
 
 Finding finding_of(const Plan& plan, const Race& race) {

@@ -13,6 +13,25 @@ bool overlaps(View a, View b) {
 
 }  // namespace
 
+std::string_view ClassRules::out_of_order(Finalized step, const Place& place, const Atom& atom) const {
+  const bool stale = atom.content == Content::stale || atom.content == Content::undefined;
+  if (stale) return {};
+  if ((atom.finalized & kHandedOver) != 0) return "changes a gradient that the consumer has read already";
+  if ((atom.finalized & step) != 0)
+    return step == kTied      ? "sums the copies of two pipeline stages a second time"
+           : step == kDivided ? "divides the gradient a second time"
+                              : "clips the gradient a second time";
+  if ((atom.finalized & ~(step - 1)) != 0)
+    return step == kTied ? "sums the copies of two pipeline stages after one was divided or clipped"
+                         : "divides the gradient after it was clipped";
+  const bool local = atom.content == Content::accumulated || atom.content == Content::zero;
+  const bool in_shard = plan_.buffer(place.buffer).role == BufferRole::shard;
+  // A division that comes too early shows at what follows it; without that, as a missing reduction (W29).
+  if (step == kTied && local && !in_shard && is_summed(place, &PlanParameter::group))
+    return "sums the copies of two pipeline stages before their data-parallel reduction";
+  return {};
+}
+
 /// What the sum over the ranks [first, first + group) of the op gives for one atom of the input.
 Content ClassRules::judge_sum(std::span<const Place> addends, Purpose axis) {
   std::size_t stale = 0;
@@ -20,9 +39,16 @@ Content ClassRules::judge_sum(std::span<const Place> addends, Purpose axis) {
   for (const Place& place : addends) {
     Atom& atom = state_.at(place.rank, place.atom);
     if (!settled(place, atom, "W21")) continue;
-    if (atom.content == Content::undefined && is_parameter(place)) {
+    const bool tied = axis == Purpose::reduce_tied;
+    const std::string_view order = tied ? out_of_order(kTied, place, atom)
+                                   : atom.finalized != 0
+                                       ? "reduces a gradient that finalize has changed already"
+                                       : std::string_view();
+    if (!order.empty()) {
+      breach("W32", place, std::string(order));
+    } else if (atom.content == Content::undefined && is_parameter(place)) {
       breach("W7", place, "reduces bytes that nobody wrote or zeroed");
-    } else if (atom.content == Content::valid && (axis == Purpose::reduce || atom.outer)) {
+    } else if (atom.content == Content::valid && !tied && (axis == Purpose::reduce || atom.outer)) {
       breach("W27", place, "reduces a gradient that is already reduced");
     } else if (atom.content == Content::none) {
       breach("W33", place, "reduces storage that was returned to the pool");
@@ -49,6 +75,7 @@ void ClassRules::launch(const Op& op, const Communicate& communicate) {
   const bool scatters = communicate.collective == Collective::reduce_scatter;
   const auto group = static_cast<std::size_t>(communicate.group);
   const bool is_outer = op.why.purpose == Purpose::reduce_outer;
+  const bool is_tied = op.why.purpose == Purpose::reduce_tied;
   std::vector<std::pair<std::int32_t, std::int32_t>> input(ranks.size()), output(ranks.size());
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     input[i] = i > 0 && inputs[i] == inputs[i - 1] ? input[i - 1] : state_.atoms(inputs[i]);
@@ -65,10 +92,12 @@ void ClassRules::launch(const Op& op, const Communicate& communicate) {
         const auto [own_first, own_last] = output[first + i];
         const bool own = addends[i].atom >= own_first && addends[i].atom < own_last;
         Atom& atom = state_.at(addends[i].rank, addends[i].atom);
+        const bool outer = is_outer || (is_tied && atom.outer);
         written(atom, Content::in_flight);
         atom.after = scatters && !own ? Content::stale : sum;
         atom.earlier_step = false;
-        atom.outer = is_outer;
+        atom.outer = outer;
+        if (is_tied) atom.finalized |= kTied;
       }
     }
   }
@@ -125,6 +154,8 @@ void ClassRules::accumulate(const Op& op, bool add) {
     } else if (add && atom.outer && !is_outer &&
                (atom.content == Content::valid || atom.content == Content::accumulated)) {
       breach("W29", place, "accumulates onto a shard that is reduced over the outer groups already");
+    } else if (!add && atom.outer && !is_outer && atom.content == Content::valid) {
+      breach("W29", place, "replaces what the outer groups have summed of earlier microbatches");
     } else if (!add && atom.content == Content::accumulated) {
       breach("W26", place, "copies a reduced gradient over the running shard accumulator");
     } else if (add && atom.content == Content::accumulated && atom.scaled) {
@@ -192,6 +223,8 @@ void ClassRules::finish(const Op& op) {
       breach("W29", place, "the step ends without a reduction of this gradient");
     } else if (has_outer_ && ends && !atom.outer && is_summed(place, &PlanParameter::outer)) {
       breach("W29", place, "the step ends without the reduction over the outer groups");
+    } else if (ends && (atom.finalized & kTied) == 0 && is_tied(place)) {
+      breach("W32", place, "the step ends without the sum over the copies of two pipeline stages");
     } else if (atom.content == Content::stale && is_parameter(place)) {
       breach("W28", place, "hands stale bytes to the consumer");
     } else if (atom.content == Content::undefined && is_parameter(place)) {
@@ -202,6 +235,7 @@ void ClassRules::finish(const Op& op) {
       breach("W23", place, "the consumer does not wait for the last write");
     }
     written(atom, Content::valid);
+    atom.finalized |= kHandedOver;
   });
 }
 

@@ -39,7 +39,7 @@ void Signalling::apply(const Op& op) {
     if (gemm && plan_.buffer(plan_.operand(op, 2)[0].buffer).role != BufferRole::param_grad) ++now.fused;
     if (flag) {
       now.cleared |= !flag->value && now.flag && now.fused > 0;
-      now.raised += flag->value;
+      now.raised += flag->value && !op.why.deferred;  // its write is drained later (W32)
       now.flag = flag->value;
     }
     if (returned) {

@@ -233,7 +233,9 @@ enum class Purpose : std::uint8_t {
   reduce_outer,  ///< LAUNCH over the outer groups of a hybrid mesh
   unstage,       ///< copy back of reduced values
   accumulate,    ///< ACC onto the running shard
+  reduce_tied,   ///< finalize: the sum over the copies of a weight on two pipeline stages
   divide,        ///< finalize: token division
+  clip,          ///< finalize: clipping by the global norm
   consume,       ///< the optimizer
   weights,       ///< cast and gather of parameters
   forward,       ///< product with a weight, and what quantises its operands (fp8 4.9 E9)
@@ -263,6 +265,7 @@ struct Why {
   BetaRule rule = BetaRule::first_touch;
   ParamId parameter{-1};
   std::int16_t step = -1, microbatch = -1, use = -1;
+  bool deferred = false;  ///< of a producer whose writes wait for the end of the step (W32)
 };
 
 /// An operation; `views` and `ranks` index the arenas of the plan.

@@ -38,8 +38,9 @@ OpIndex begin_of(const Subject& subject, const Combination& actual) {
 /// True for what a rank does with its own contributions, before they are reduced.
 bool is_local(const Op& op, BufferRole role) {
   const Purpose purpose = op.why.purpose;
-  const bool reduced =
-      purpose == Purpose::reduce || purpose == Purpose::unstage || purpose == Purpose::divide;
+  const bool reduced = purpose == Purpose::reduce || purpose == Purpose::unstage ||
+                       purpose == Purpose::divide || purpose == Purpose::reduce_tied ||
+                       purpose == Purpose::clip;
   return !reduced && role != BufferRole::shard;
 }
 

@@ -5,6 +5,7 @@
 #include "properties/generate/random_fp8.h"
 #include "properties/generate/random_loop.h"
 #include "properties/generate/random_model.h"
+#include "properties/generate/random_stages.h"
 #include "properties/generate/room.h"
 #include "properties/generate/soundness.h"
 
@@ -131,6 +132,7 @@ void draw_numerics(Draw& draw, Focus focus, Scenario& s) {
   constexpr Weighted<DType> types[] = {{DType::f32, 72}, {DType::bf16, 18}, {DType::f16, 10}};
   s.loss = draw.chance(focus == Focus::scaling ? 45 : 30) ? Loss::per_token : Loss::mean;
   s.scaling = focus == Focus::scaling ? static_cast<Scaling>(draw.below(3)) : draw.pick(scalings);
+  if (draw.chance(focus == Focus::pipeline ? 35 : 8)) s.clip = 1 + draw.below(2);
   s.main_grad = draw.pick(types);
   s.comm = draw.chance(50) ? s.main_grad : draw.pick(types);
 }
@@ -155,7 +157,10 @@ Scenario draw_all_but_protocol(Draw& draw, Focus focus) {
   if (is_unfused_only(s.strategy)) {
     for (ScenarioUse& use : s.uses) use.producer = Producer::unfused;
   }
-  if (focus == Focus::fp8) draw_fp8(draw, s);
+  if (focus == Focus::fp8)
+    draw_fp8(draw, s);
+  else
+    draw_stages(draw, focus, s);
   draw_silences(draw, focus, s);
   draw_numerics(draw, focus, s);
   return s;
@@ -177,6 +182,7 @@ Scenario random_scenario(Draw& draw, Focus focus) {
   }
   draw_data(draw, s);
   draw_loop(draw, focus, s);
+  match_copies(s);
   return s;
 }
 
@@ -185,6 +191,7 @@ Scenario random_unsound_scenario(Draw& draw, Focus focus) {
   draw_protocol(draw, focus, s);
   draw_data(draw, s);
   draw_loop(draw, focus, s);
+  match_copies(s);
   return s;
 }
 

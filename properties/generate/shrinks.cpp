@@ -73,6 +73,15 @@ void repair(Scenario& s) {
     if (!known) kept.push_back(count);
   }
   s.token_counts = std::move(kept);
+  for (ScenarioParameter& p : s.parameters) {
+    p.stage = std::min(p.stage, s.stages - 1);
+    if (p.tied_to >= 0 && s.parameters[static_cast<std::size_t>(p.tied_to)].stage == p.stage) p.tied_to = -1;
+    if (p.tied_to < 0) continue;
+    const ScenarioParameter& other = s.parameters[static_cast<std::size_t>(p.tied_to)];
+    p.shape = other.shape;
+    p.dtype = other.dtype;
+    p.thaws_at = other.thaws_at;
+  }
   s.expert_parallel = std::gcd(s.expert_parallel, s.ranks);
   s.outer = allows_outer(s.strategy) ? std::gcd(s.outer, s.ranks / s.expert_parallel) : 1;
   if (s.outer == 1 || s.strategy == Strategy::fsdp2 || !has_leases(s.strategy))
@@ -146,6 +155,10 @@ void drop_parameter(Scenario& s, std::int32_t parameter) {
   s.parameters.erase(s.parameters.begin() + parameter);
   std::erase_if(s.uses, [&](const ScenarioUse& use) { return use.parameter == parameter; });
   std::erase_if(s.silent, [&](const Silence& silence) { return silence.parameter == parameter; });
+  for (ScenarioParameter& p : s.parameters) {
+    if (p.tied_to == parameter) p.tied_to = -1;
+    p.tied_to -= p.tied_to > parameter;
+  }
   for (ScenarioUse& use : s.uses) use.parameter -= use.parameter > parameter;
   for (Silence& silence : s.silent) silence.parameter -= silence.parameter > parameter;
 }
@@ -154,6 +167,7 @@ void try_extent(Candidates& to, const Scenario& s) {
   to.try_values(&Scenario::steps, {1, 2, s.steps / 2, s.steps - 1});
   to.try_values(&Scenario::microbatches, {1, 2, s.microbatches / 2, s.microbatches - 1});
   to.try_values(&Scenario::ranks, {1, 2, s.ranks / 2, s.ranks - 1});
+  to.try_values(&Scenario::stages, {1, 2});
   for (std::int32_t p = 0; p < std::ssize(s.parameters); ++p)
     to.try_change([&](Scenario& c) { drop_parameter(c, p); });
   to.try_without(&Scenario::uses);
@@ -181,6 +195,7 @@ void try_protocol(Candidates& to, const Scenario& s) {
 }
 
 void try_numerics(Candidates& to) {
+  to.try_value(&Scenario::clip, 0);
   to.try_value(&Scenario::loss, Loss::mean);
   to.try_value(&Scenario::scaling, Scaling::before);
   to.try_value(&Scenario::main_grad, DType::f32);
@@ -232,6 +247,8 @@ void try_parameter(Candidates& to, const Scenario& s, std::size_t p) {
   set(&ScenarioParameter::trainable, true);
   set(&ScenarioParameter::dtype, DType::bf16);
   set(&ScenarioParameter::unit, 0);
+  set(&ScenarioParameter::tied_to, -1);
+  set(&ScenarioParameter::stage, 0);
   set(&ScenarioParameter::name, generic_name(p));
 }
 
@@ -318,6 +335,7 @@ Complexity complexity_of(const Scenario& s) {
   return {s.steps,
           s.microbatches,
           s.ranks,
+          s.stages,
           std::ssize(s.parameters),
           std::ssize(s.uses),
           std::ssize(s.silent),
@@ -342,12 +360,16 @@ Complexity complexity_of(const Scenario& s) {
           static_cast<std::int64_t>(s.scaling),
           s.main_grad != DType::f32,
           s.comm != DType::f32,
+          s.clip,
           s.data != DataMode::provenance,
           count_if_true(parameters, [](const ScenarioParameter& p) { return p.numel() == 0; }),
           elements,
           sides,
           count_if_true(parameters, [](const ScenarioParameter& p) { return p.shape.size() == 1; }),
           count_if_true(parameters, [](const ScenarioParameter& p) { return p.expert; }),
+          count_if_true(parameters, [](const ScenarioParameter& p) { return p.tied_to >= 0; }),
+          std::accumulate(parameters.begin(), parameters.end(), std::int64_t{0},
+                          [](std::int64_t sum, const ScenarioParameter& p) { return sum + p.stage; }),
           count_if_true(parameters, [](const ScenarioParameter& p) { return !p.trainable; }),
           count_if_true(parameters, [](const ScenarioParameter& p) { return p.dtype != DType::bf16; }),
           units + count_if_true(s.uses, [](const ScenarioUse& u) { return u.unit != -1; }),

@@ -281,57 +281,17 @@ std::vector<Situation> make_table() {
                 });
        },
        {fp8}},
-      {"FP8 by tensor", [](S s, G) { return has_block(s, {}); }, {fp8}},
-      {"FP8 by delayed scaling",
-       [](S s, G) { return s.fp8 && s.fp8->recipe == "te-delayed" && s.steps > s.fp8->history; },
-       {fp8}},
-      {"FP8 by 128x128 blocks",
-       [](S s, G) {
-         return has_block(s, {128, 128});
-       },
-       {fp8}},
-      {"MXFP8",
-       [](S s, G) {
-         return has_block(s, {32, 1});
-       },
-       {fp8}},
-      {"FP8 weights whole on every rank",
-       [](S s, G) { return s.fp8 && !shards_gradient(s.strategy); },
-       {fp8}},
-      {"FP8 weights gathered after the step",
-       [](S s, G) {
-         return s.fp8 && s.ranks > 1 && shards_gradient(s.strategy) &&
-                s.strategy != Strategy::fsdp_optim_grads_params;
-       },
-       {fp8}},
-      {"FP8 weights gathered when needed",
-       [](S s, G) { return s.fp8 && s.ranks > 1 && s.strategy == Strategy::fsdp_optim_grads_params; },
-       {fp8}},
-      {"masters from codes", [](S s, G) { return s.fp8 && s.fp8->masters == Masters::from_bytes; }, {fp8}},
-      {"transposes kept", [](S s, G) { return s.fp8 && s.fp8->transposes == Transposes::keep; }, {fp8}},
-      {"recomputed forward", [](S s, G) { return s.fp8 && s.fp8->recompute; }, {fp8}},
-      {"skipped step", [](S s, G) { return s.fp8 && !s.fp8->skipped_steps.empty(); }, {fp8}},
-      {"evaluation", [](S s, G) { return s.fp8 && !s.fp8->evaluations.empty(); }, {fp8}},
-      {"reload before another step",
-       [](S s, G) { return s.fp8 && s.fp8->reload_after >= 0 && s.fp8->reload_after + 1 < s.steps; },
-       {fp8}},
-      {"FP8 weight without a piece on a rank",
-       [](S s, G g) {
-         return s.fp8 && any_parameter(s, [&](std::int32_t p, P) {
-                  return has_fp8_weight(s, p) && has_empty_shard(s, g, p);
-                });
-       },
-       {fp8}},
-      {"FP8 block cut by a piece",
-       [](S s, G g) { return any_parameter(s, [&](std::int32_t p, P) { return has_cut_block(s, g, p); }); },
-       {fp8}},
-      {"FP8 expert weight",
-       [](S s, G) {
-         return s.expert_parallel > 1 && any_parameter(s, [&](std::int32_t p, P parameter) {
-                  return parameter.expert && has_fp8_weight(s, p);
-                });
-       },
-       {fp8}},
+      {"pipeline stages", [](S s, G) { return s.stages > 1; }, {pipeline}},
+      {"weight tied across stages",
+       [](S s, G) { return any_parameter(s, [](std::int32_t, P p) { return p.tied_to >= 0; }); },
+       {pipeline}},
+      {"deferred gradient",
+       [](S s, G) { return std::ranges::count(s.uses, Producer::deferred, &ScenarioUse::producer) > 0; },
+       {pipeline}},
+      {"assigned gradient",
+       [](S s, G) { return std::ranges::count(s.uses, Producer::assigned, &ScenarioUse::producer) > 0; },
+       {pipeline}},
+      {"clipping", [](S s, G) { return s.clip > 0; }, {pipeline, scaling}},
       {"recomputed unit", [](S s, G) { return is_recomputed_at_all(s); }, {recompute}},
       {"abort in backward", [](S s, G) { return has_abort(s, true); }, {interrupted}},
       {"abort between the uses of leases", [](S s, G) { return has_abort_of_lease(s); }, {interrupted}},

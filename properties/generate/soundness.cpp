@@ -11,6 +11,7 @@ struct Uses {
   bool first_is_fused = false;       ///< in forward order
   std::int32_t first_unit = -1;      ///< that runs the first
   bool other_writes_before = false;  ///< before a fused use does
+  bool deferred = false;             ///< some write waits for the end of the step
   std::int32_t all() const { return fused + other + unfused; }
   std::int32_t writes() const { return fused + other; }
 };
@@ -27,7 +28,8 @@ Uses uses_of(const Scenario& s, std::int32_t parameter) {
     if (uses.all() == 0) uses.first_unit = unit_of(s, use);
     uses.fused += use.producer == Producer::fused;
     uses.other += use.producer == Producer::other;
-    uses.unfused += use.producer == Producer::unfused;
+    uses.unfused += use.producer == Producer::unfused || use.producer == Producer::assigned;
+    uses.deferred |= use.producer == Producer::deferred;
     uses.other_writes_before |= use.producer == Producer::other && uses.fused > 0;
   }
   // Delayed fused writes are issued after all others.
@@ -50,7 +52,7 @@ bool is_flag_lowered_early(const Scenario& s, std::int32_t parameter, const Uses
   for (auto use = s.uses.rbegin(); use != s.uses.rend(); ++use) {
     if (!is_trainable(s, use->parameter)) continue;
     if (unit_of(s, *use) == unit) return false;  // unsharded now, and once only
-    if (use->parameter == parameter && use->producer != Producer::unfused) return true;
+    if (use->parameter == parameter && !returns_gradient(use->producer, s.write_mode)) return true;
   }
   return false;
 }
@@ -130,6 +132,7 @@ bool is_sound(const Scenario& s) {
   for (std::int32_t p = 0; p < std::ssize(s.parameters); ++p) {
     if (!is_trainable(s, p)) continue;
     const Uses uses = uses_of(s, p);
+    if (uses.deferred) return false;  // today's flags and proxies do not speak of a drain
     if (overwrites && !is_overwritten_by_r4(s, p, uses)) return false;
     if (uses.all() > 0 && !is_parameter_sound(s, p, uses)) return false;
   }

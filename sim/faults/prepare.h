@@ -67,6 +67,54 @@ inline void fused(Scenario& s) {
   uses(s, {Producer::fused});
 }
 
+/// Four ranks in two outer groups, of an owner that keeps the shards between microbatches.
+inline void hybrid(Scenario& s) {
+  reference(s);
+  s.fp8.reset();
+  const bool has_shards = has_leases(s.strategy) && allows_outer(s.strategy);
+  if (!has_shards || s.strategy == Strategy::fsdp2)
+    s.strategy = is_unfused_only(s.strategy) ? Strategy::fsdp_v2 : Strategy::fsdp_optim_grads;
+  s.sync = Sync::every;
+  s.outer_sync = Sync::last;
+  s.ranks = 4;
+  s.expert_parallel = 1;
+  s.outer = 2;
+  s.outer_mode = OuterMode::replicate;
+  s.stages = 1;
+  for (ScenarioParameter& p : s.parameters) {
+    p.stage = 0;
+    p.tied_to = -1;
+  }
+  uses(s, {is_unfused_only(s.strategy) ? Producer::unfused : Producer::fused});
+}
+/// Two pipeline stages. The first parameter, a matrix of the first one, has a copy on the second.
+inline void pipeline(Scenario& s) {
+  reference(s);
+  s.fp8.reset();
+  if (!is_megatron_ddp(s.strategy) && !is_megatron_fsdp_v1(s.strategy))
+    s.strategy = has_leases(s.strategy) ? Strategy::fsdp_optim_grads : Strategy::megatron_ddp_zero1;
+  s.sync = Sync::every;
+  s.outer_sync = Sync::last;
+  s.outer = 1;
+  s.outer_mode = OuterMode::replicate;
+  two_ranks(s);
+  uses(s, {Producer::fused});
+  s.stages = 2;
+  for (ScenarioParameter& p : s.parameters) {
+    p.tied_to = -1;
+    p.stage = std::min(p.stage, 1);
+  }
+  ScenarioParameter& first = s.parameters.front();
+  first.expert = false;
+  first.stage = 0;
+  ScenarioParameter copy = first;
+  copy.name += ".copy";
+  copy.stage = 1;
+  copy.tied_to = 0;
+  s.uses.push_back({static_cast<std::int32_t>(s.parameters.size()), Producer::fused, -1});
+  s.parameters.push_back(copy);
+}
+
 /// The first parameter is an expert's, reduced over fewer ranks than the dense ones.
 inline void expert(Scenario& s, std::int32_t group) {
   matrix(s);
@@ -88,6 +136,11 @@ inline void repair(Scenario& s) {
   std::erase_if(s.token_counts,
                 [&](const TokenCount& x) { return x.rank >= s.ranks || x.microbatch >= s.microbatches; });
   if (s.ranks % s.expert_parallel != 0) s.expert_parallel = 1;
+  if (!allows_outer(s.strategy) || s.ranks % (s.expert_parallel * s.outer) != 0) s.outer = 1;
+  if (s.outer == 1 || s.strategy == Strategy::fsdp2 || !has_leases(s.strategy))
+    s.outer_mode = OuterMode::replicate;
+  if (s.strategy != Strategy::fsdp2) s.sync = Sync::every;
+  if (s.strategy != Strategy::fsdp2 || s.outer == 1) s.outer_sync = Sync::last;
   mend_loop(s);
 }
 

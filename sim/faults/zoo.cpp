@@ -10,8 +10,10 @@ const std::vector<Fault>& zoo() {
   static const std::vector<Fault> all = [] {
     std::vector<Fault> faults;
     add_beta_faults(faults);
+    add_finalize_faults(faults);
     add_hook_faults(faults);
     add_lease_faults(faults);
+    add_outer_faults(faults);
     add_reduction_faults(faults);
     add_scale_faults(faults);
     add_loop_faults(faults);
@@ -19,10 +21,10 @@ const std::vector<Fault>& zoo() {
     add_weight_faults(faults);
     add_weight_use_faults(faults);
     add_delayed_scale_faults(faults);
-    std::sort(faults.begin(), faults.end(), [](const Fault& a, const Fault& b) { return a.id < b.id; });
-    return faults;
     add_symmetry_faults(faults);
     add_edge_faults(faults);
+    std::sort(faults.begin(), faults.end(), [](const Fault& a, const Fault& b) { return a.id < b.id; });
+    return faults;
   }();
   return all;
 }

@@ -161,9 +161,12 @@ void ValueChecker::compare(const Placement& owned, std::int32_t step, std::int64
 namespace {
 
 bool is_silent_step(const Scenario& s, std::int32_t parameter, std::int32_t step, std::int32_t rank) {
-  for (const std::int32_t peer : reduction_domain(s, parameter, rank)) {
-    for (std::int32_t m = 0; m < s.microbatches; ++m) {
-      if (is_used(s, parameter, step, peer, m)) return false;
+  for (const std::int32_t copy : {parameter, tied_copy(s, parameter)}) {
+    if (copy < 0) continue;
+    for (const std::int32_t peer : reduction_domain(s, copy, rank)) {
+      for (std::int32_t m = 0; m < s.microbatches; ++m) {
+        if (is_used(s, copy, step, peer, m)) return false;
+      }
     }
   }
   return true;
@@ -218,7 +221,8 @@ void ValueChecker::report(const Placement& owned, std::int32_t step, const Diffe
     finding.sentence = "the gradient is NaN: bytes that nobody wrote (poison) went into it";
   }
   if (wrong) {
-    for (const Multiplicity& m : *wrong) finding.provenance.push_back(to_text(m, data_.uses_of(parameter)));
+    for (const Multiplicity& m : *wrong)
+      finding.provenance.push_back(to_text(m, data_.uses_of(m.key.parameter)));
   }
   findings_.push_back(std::move(finding));
 }

@@ -20,9 +20,7 @@ bool has_exact_scales(const Scenario& s, bool expert) {
 
 std::int64_t unfused_uses(const Scenario& s, std::int32_t parameter) {
   return std::count_if(s.uses.begin(), s.uses.end(), [&](const ScenarioUse& use) {
-    const bool returns = use.producer == Producer::unfused ||
-                         (use.producer == Producer::fused && s.write_mode == WriteMode::r7);
-    return use.parameter == parameter && returns;
+    return use.parameter == parameter && returns_gradient(use.producer, s.write_mode);
   });
 }
 
@@ -36,7 +34,9 @@ bool integers_fit(const Scenario& s, const ScenarioData& data, std::int32_t para
   const std::int64_t all = data.count_of(parameter) / s.steps * one;
   const int p = std::min(significand_of(s.main_grad), significand_of(s.comm));
   if (all > std::int64_t{1} << p) return false;
-  const std::int64_t in_autograd = unfused_uses(s, parameter) * one;
+  const std::int32_t copy = tied_copy(s, parameter);
+  const std::int64_t in_autograd =
+      (unfused_uses(s, parameter) + (copy < 0 ? 0 : unfused_uses(s, copy))) * one;
   return in_autograd <= std::int64_t{1}
                             << significand_of(s.parameters[static_cast<std::size_t>(parameter)].dtype);
 }
@@ -63,6 +63,7 @@ RoundingPath path_of(const Scenario& s, const ScenarioData& data, std::int32_t p
   if (s.strategy == Strategy::fsdp2) add_roundings(path, s.comm, s.microbatches);  // partial sums
   add_roundings(path, s.main_grad, 1 + s.microbatches);  // back from staging, or onto the shard
   add_roundings(path, s.main_grad, 1);                   // a late scale
+  if (tied_copy(s, parameter) >= 0) add_roundings(path, s.main_grad, 1);
   return path;
 }
 
@@ -74,6 +75,8 @@ Exactness exactness_of(const Scenario& s, const ScenarioData& data, std::int32_t
   if (sums_fit && has_exact_scales(s, expert)) return {};
   Exactness exactness{.is_exact = false};
   exactness.growth = growth(path_of(s, data, parameter));
+  if (const std::int32_t copy = tied_copy(s, parameter); copy >= 0)
+    exactness.growth = std::max(exactness.growth, growth(path_of(s, data, copy)));
   // A product or a narrowing cast may lose up to half the smallest subnormal of its type: fp16 has the
   // largest.
   exactness.underflow = 0x1p-25 * static_cast<double>(4 + s.microbatches);

@@ -59,6 +59,10 @@ Oracle::Oracle(const Scenario& scenario, const ScenarioData& data) : scenario_(s
 }
 
 double Oracle::scale_of(std::int32_t parameter) const {
+  return std::ldexp(scale_without_clipping(parameter), -scenario_.clip);
+}
+
+double Oracle::scale_without_clipping(std::int32_t parameter) const {
   const Scenario& s = scenario_;
   if (s.loss == Loss::per_token) return 1.0 / static_cast<double>(tokens_of_step(s));
   if (s.scaling != Scaling::in_collective) return 1.0 / s.ranks;
@@ -80,25 +84,29 @@ Expected Oracle::expected(std::int32_t parameter, std::int32_t step, std::int32_
   if (bounded) result.magnitude = result.value;
   OuterSum sum(rows, columns, result.value), magnitude(rows, columns, result.magnitude);
   std::vector<float> x, dy;
-  for (const std::int32_t peer : reduction_domain(s, parameter, rank)) {
-    for (std::int32_t m = 0; m < s.microbatches; ++m) {
-      const std::int64_t tokens = tokens_of(s, peer, m);
-      if (!is_used(s, parameter, step, peer, m) || tokens == 0) continue;
-      for (std::int32_t use = 0; use < data_.uses_of(parameter); ++use) {
-        x.resize(static_cast<std::size_t>(tokens * columns));
-        dy.resize(static_cast<std::size_t>(tokens * rows_of));
-        data_.operands({parameter, step, peer, m, use}, tokens, x, dy);
-        const std::int64_t carrying = s.data == DataMode::provenance ? 1 : tokens;  // later tokens are zero
-        for (std::int64_t t = 0; t < carrying; ++t) {
-          const std::span<float> dy_t(dy.data() + t * rows_of, static_cast<std::size_t>(rows_of));
-          const std::span<float> x_t(x.data() + t * columns, static_cast<std::size_t>(columns));
-          sum.add(dy_t, x_t);
-          if (!bounded) continue;
-          for (float& v : dy_t) v = std::fabs(v);
-          for (float& v : x_t) v = std::fabs(v);
-          magnitude.add(dy_t, x_t);
-        }
+  const auto add_contributions = [&](std::int32_t copy, std::int32_t peer, std::int32_t m) {
+    const std::int64_t tokens = tokens_of(s, peer, m);
+    if (!is_used(s, copy, step, peer, m) || tokens == 0) return;
+    x.resize(static_cast<std::size_t>(tokens * columns));
+    dy.resize(static_cast<std::size_t>(tokens * rows_of));
+    for (std::int32_t use = 0; use < data_.uses_of(copy); ++use) {
+      data_.operands({copy, step, peer, m, use}, tokens, x, dy);
+      const std::int64_t carrying = s.data == DataMode::provenance ? 1 : tokens;  // later tokens are zero
+      for (std::int64_t t = 0; t < carrying; ++t) {
+        const std::span<float> dy_t(dy.data() + t * rows_of, static_cast<std::size_t>(rows_of));
+        const std::span<float> x_t(x.data() + t * columns, static_cast<std::size_t>(columns));
+        sum.add(dy_t, x_t);
+        if (!bounded) continue;
+        for (float& v : dy_t) v = std::fabs(v);
+        for (float& v : x_t) v = std::fabs(v);
+        magnitude.add(dy_t, x_t);
       }
+    }
+  };
+  for (const std::int32_t copy : {parameter, tied_copy(s, parameter)}) {
+    if (copy < 0) continue;
+    for (const std::int32_t peer : reduction_domain(s, copy, rank)) {
+      for (std::int32_t m = 0; m < s.microbatches; ++m) add_contributions(copy, peer, m);
     }
   }
   sum.flush();

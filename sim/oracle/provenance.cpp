@@ -11,7 +11,7 @@ std::optional<std::vector<Multiplicity>> decode(const Scenario& scenario, const 
                                                 std::int64_t element, double value, double scale) {
   const auto& coding = data.coding(parameter);
   const ScenarioParameter& p = scenario.parameters[static_cast<std::size_t>(parameter)];
-  if (!coding || data.uses_of(parameter) == 0) return std::nullopt;
+  if (!coding || data.count_of(parameter) == 0) return std::nullopt;
   const std::int64_t row = element / p.columns(), column = element % p.columns();
   const LaneDigit at = lane_digit(*coding, coding->along_columns ? column : row);
   const float cross = cross_sign(coding->along_columns ? row : column);
@@ -29,7 +29,7 @@ std::optional<std::vector<Multiplicity>> decode(const Scenario& scenario, const 
       continue;
     }
     Multiplicity m{data.key_of(parameter, rank, index), times, 0};
-    const bool used = is_used(scenario, parameter, m.key.step, m.key.rank, m.key.microbatch) &&
+    const bool used = is_used(scenario, m.key.parameter, m.key.step, m.key.rank, m.key.microbatch) &&
                       tokens_of(scenario, m.key.rank, m.key.microbatch) > 0;
     m.expected = m.key.step == step && used ? 1 : 0;
     if (m.times != m.expected) wrong.push_back(m);

@@ -22,6 +22,7 @@ std::vector<layout::Parameter> parameters_for_layout(const Scenario& scenario) {
     parameter.requires_grad = p.trainable;
     parameter.expert = p.expert;
     parameter.unit = p.unit;
+    parameter.shared_embedding = p.tied_to >= 0;  // both copies are then cut alike (part_of_stage)
     parameters.push_back(std::move(parameter));
   }
   return parameters;
@@ -108,23 +109,25 @@ std::vector<Member> members_of(const layout::Buffer& buffer, std::int32_t b) {
   return members;
 }
 
-}  // namespace
-
-Geometry geometry_of(const Scenario& scenario) {
-  Geometry geometry;
-  geometry.bucket_of.assign(scenario.parameters.size(), -1);
-  geometry.pieces_of.resize(scenario.parameters.size());
+/// The buffers of one stage, after those that `geometry` has. `ids`: its parameters among all.
+void append_stage(const Scenario& scenario, std::int32_t stage, std::span<const std::int32_t> ids,
+                  Geometry& geometry) {
   for (const layout::Buffer& buffer : layout_of(scenario).buffers) {
     if (!buffer.key.requires_grad) continue;  // frozen: no gradient buffer
     const auto flat = static_cast<std::int32_t>(geometry.flat_sizes.size());
     geometry.flat_sizes.push_back(buffer.size);
+    geometry.flat_stages.push_back(stage);
     for (std::int32_t b = 0; b < std::ssize(buffer.buckets); ++b) {
       const layout::Bucket& source = buffer.buckets[static_cast<std::size_t>(b)];
       OwnerBucket bucket{.flat = flat, .lo = source.lo, .hi = source.hi, .expert = buffer.key.expert};
+      bucket.stage = stage;
       bucket.group = inner_size(scenario, bucket.expert);
       bucket.members = members_of(buffer, b);
+      for (Member& member : bucket.members)
+        member.parameter = ids[static_cast<std::size_t>(member.parameter)];
       for (std::int32_t s = source.first_slot; s < source.first_slot + source.slot_count; ++s) {
-        const std::int32_t parameter = buffer.slots[static_cast<std::size_t>(s)].param.value;
+        const std::int32_t slot = buffer.slots[static_cast<std::size_t>(s)].param.value;
+        const std::int32_t parameter = ids[static_cast<std::size_t>(slot)];
         bucket.parameters.push_back(parameter);
         geometry.bucket_of[static_cast<std::size_t>(parameter)] =
             static_cast<std::int32_t>(geometry.buckets.size());
@@ -133,6 +136,35 @@ Geometry geometry_of(const Scenario& scenario) {
         geometry.pieces_of[static_cast<std::size_t>(member.parameter)].push_back(member);
       geometry.buckets.push_back(std::move(bucket));
     }
+  }
+}
+
+/// The scenario with the parameters of one stage only. Both copies of a tied weight name the other one.
+Scenario part_of_stage(const Scenario& scenario, std::span<const std::int32_t> ids) {
+  Scenario part = scenario;
+  part.parameters.clear();
+  for (const std::int32_t id : ids) {
+    part.parameters.push_back(scenario.parameters[static_cast<std::size_t>(id)]);
+    part.parameters.back().tied_to = tied_copy(scenario, id);
+  }
+  return part;
+}
+
+}  // namespace
+
+Geometry geometry_of(const Scenario& scenario) {
+  Geometry geometry;
+  geometry.bucket_of.assign(scenario.parameters.size(), -1);
+  geometry.pieces_of.resize(scenario.parameters.size());
+  for (std::int32_t stage = 0; stage < scenario.stages; ++stage) {
+    std::vector<std::int32_t> ids;
+    for (std::int32_t p = 0; p < std::ssize(scenario.parameters); ++p) {
+      if (scenario.parameters[static_cast<std::size_t>(p)].stage == stage) ids.push_back(p);
+    }
+    if (scenario.stages == 1)
+      append_stage(scenario, stage, ids, geometry);
+    else if (!ids.empty())
+      append_stage(part_of_stage(scenario, ids), stage, ids, geometry);
   }
   for (auto& pieces : geometry.pieces_of) std::ranges::stable_sort(pieces, {}, &Member::first);
   return geometry;

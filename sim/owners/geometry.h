@@ -25,6 +25,7 @@ struct OwnerBucket {
   std::int64_t lo = 0, hi = 0;  ///< range in the flat buffer
   std::int32_t group = 1;       ///< ranks that reduce it together, inside one outer group
   bool expert = false;
+  std::int32_t stage = 0;                ///< pipeline stage whose ranks have it
   std::vector<Member> members;           ///< pieces, ascending by lo
   std::vector<std::int32_t> parameters;  ///< those with a piece, each once
   std::int64_t numel() const { return hi - lo; }
@@ -34,6 +35,7 @@ struct OwnerBucket {
 
 struct Geometry {
   std::vector<std::int64_t> flat_sizes;
+  std::vector<std::int32_t> flat_stages;  ///< a flat buffer: the pipeline stage that has it
   std::vector<OwnerBucket> buckets;
   std::vector<std::int32_t> bucket_of;         ///< a parameter: its bucket, -1 when frozen
   std::vector<std::vector<Member>> pieces_of;  ///< a parameter: its pieces, ascending by first; one where the

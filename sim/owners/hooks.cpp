@@ -62,7 +62,7 @@ bool is_hook_postponed(const Job& job, std::int32_t parameter) {
 
 void run_hook(Job& job, Owner& owner, std::int32_t parameter) {
   const auto action_on = [&](Rank rank) { return action_of(job, job.host(rank, parameter), parameter); };
-  job.each_group(job.all_ranks, action_on, [&](HookAction action, std::span<const Rank> ranks) {
+  job.each_group(job.ranks_of(parameter), action_on, [&](HookAction action, std::span<const Rank> ranks) {
     job.take(row_of(action));
     if (action == HookAction::nothing) return;
     const bool folds = action == HookAction::add || action == HookAction::copy;

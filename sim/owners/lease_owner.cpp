@@ -38,7 +38,7 @@ class LeaseOwner : public Owner {
                         plan.buckets.back());
     }
     leases_.resize(job_.geometry.buckets.size());
-    for (std::int32_t i = 0; i < s.slots; ++i) add_slot();
+    for (std::int32_t i = 0; i < s.stages * s.slots; ++i) add_slot(i / s.slots);
   }
 
   void begin_step() override {
@@ -46,9 +46,10 @@ class LeaseOwner : public Owner {
     job_.take(fills ? Row::zero : Row::replace);
     const bool is_again = job_.attempt > 0;
     if (fills && !(is_again && job_.lapse == Lapse::zeroes_once)) {
-      for (BufferId shard : shards_) {
-        job_.build.op(Fill{0}, job_.why(Purpose::zero), Stream::compute, job_.all_ranks)
-            .on(job_.build.whole(shard));
+      for (std::size_t b = 0; b < shards_.size(); ++b) {
+        const auto ranks = job_.ranks_of_stage(job_.geometry.buckets[b].stage);
+        job_.build.op(Fill{0}, job_.why(Purpose::zero), Stream::compute, ranks)
+            .on(job_.build.whole(shards_[b]));
       }
     }
     for (Rank rank : job_.all_ranks) {
@@ -123,7 +124,7 @@ class LeaseOwner : public Owner {
   }
 
   void resume() override {
-    for (Slot& slot : slots_) slot = {.buffer = slot.buffer};
+    for (Slot& slot : slots_) slot = {.buffer = slot.buffer, .stage = slot.stage};
     leases_.assign(leases_.size(), {});
   }
 
@@ -136,6 +137,7 @@ class LeaseOwner : public Owner {
  private:
   struct Slot {
     BufferId buffer;
+    std::int32_t stage = 0;  // whose buckets lie in it
     bool is_open = false;
     bool is_used = false;     // by an earlier lease
     bool is_ordered = true;   // the compute stream runs after its last reader
@@ -169,44 +171,44 @@ class LeaseOwner : public Owner {
             .master = job_.build.whole(job_.masters[b])};
   }
 
-  void add_slot() {
+  void add_slot(std::int32_t stage) {
     const std::string name = "slot." + std::to_string(slots_.size());
-    slots_.push_back(
-        {.buffer = job_.allocate(name, BufferRole::lease_slot, job_.scenario.comm, slot_numel_)});
+    const BufferId buffer = job_.allocate(name, BufferRole::lease_slot, job_.scenario.comm, slot_numel_);
+    slots_.push_back({.buffer = buffer, .stage = stage});
   }
 
   /// The slot that was returned longest ago. The pool grows when every slot is lent, as a tied weight can
   /// hold one.
-  std::size_t choose_slot() {
+  std::size_t choose_slot(std::int32_t stage) {
     const auto longest = [&] {
       std::size_t best = slots_.size();
       for (std::size_t i = 0; i < slots_.size(); ++i) {
-        if (!slots_[i].is_open && (best == slots_.size() || slots_[i].closed < slots_[best].closed)) best = i;
+        if (slots_[i].is_open || slots_[i].stage != stage) continue;
+        if (best == slots_.size() || slots_[i].closed < slots_[best].closed) best = i;
       }
       return best;
     };
-    if (longest() == slots_.size()) add_slot();
+    if (longest() == slots_.size()) add_slot(stage);
     return longest();
   }
 
   void open(std::size_t b) {
     const OwnerBucket& bucket = job_.geometry.buckets[b];
-    const std::size_t chosen = choose_slot();
+    const auto ranks = job_.ranks_of_stage(bucket.stage);
+    const std::size_t chosen = choose_slot(bucket.stage);
     Slot& slot = slots_[chosen];
     job_.take(slot.is_used ? Row::open_recycled : Row::open);
     slot.is_open = slot.is_used = true;
     leases_[b].slot = static_cast<std::int32_t>(chosen);
-    if (!slot.is_ordered)
-      job_.build.op(Wait{slot.released}, job_.why(Purpose::none), Stream::compute, job_.all_ranks);
+    if (!slot.is_ordered) job_.build.op(Wait{slot.released}, job_.why(Purpose::none), Stream::compute, ranks);
     const View view{slot.buffer, 0, bucket.numel()};
-    job_.build
-        .op(OpenLease{static_cast<std::int32_t>(b)}, job_.why(Purpose::none), Stream::compute, job_.all_ranks)
+    job_.build.op(OpenLease{static_cast<std::int32_t>(b)}, job_.why(Purpose::none), Stream::compute, ranks)
         .on(view);
     const bool zero_fills = job_.scenario.write_mode == WriteMode::r6;
     if (zero_fills) {
-      job_.order(Stream::compute, reduction_stream(), job_.all_ranks);
-      job_.build.op(Fill{0}, job_.why(Purpose::zero), reduction_stream(), job_.all_ranks).on(view);
-      job_.order(reduction_stream(), Stream::compute, job_.all_ranks);
+      job_.order(Stream::compute, reduction_stream(), ranks);
+      job_.build.op(Fill{0}, job_.why(Purpose::zero), reduction_stream(), ranks).on(view);
+      job_.order(reduction_stream(), Stream::compute, ranks);
     }
     forget_touches(bucket, zero_fills);
   }
@@ -215,7 +217,7 @@ class LeaseOwner : public Owner {
   void close(std::size_t b) {
     const OwnerBucket& bucket = job_.geometry.buckets[b];
     Slot& slot = slots_[static_cast<std::size_t>(leases_[b].slot)];
-    const auto ranks = job_.reduction_ranks(bucket.expert);
+    const auto ranks = job_.reduction_ranks(bucket);
     job_.build.op(CloseLease{}, job_.why(Purpose::none), Stream::compute, ranks)
         .on({slot.buffer, 0, bucket.numel()});
     release(slot, Stream::compute, ranks);
@@ -228,7 +230,7 @@ class LeaseOwner : public Owner {
     if (leases_[b].slot < 0) open(b);
     Slot& slot = slots_[static_cast<std::size_t>(leases_[b].slot)];
     for (const Member& member : bucket.members) zero_untouched(member, slot.buffer);
-    const auto ranks = job_.reduction_ranks(bucket.expert);
+    const auto ranks = job_.reduction_ranks(bucket);
     const Stream stream = reduction_stream();
     const BucketViews views{bucket, {slot.buffer, 0, bucket.numel()}};
     job_.order(Stream::compute, stream, ranks);
@@ -249,20 +251,20 @@ class LeaseOwner : public Owner {
     const Stream stream = reduction_stream();
     if (job_.scenario.outer_sync == Sync::every) {
       job_.take(Row::outer_every);
-      reduce_outer(job_, reduced, stream);
+      reduce_outer(job_, job_.geometry.buckets[b], reduced, stream);
       return accumulate(b, reduced, shard, has_sum_);
     }
     const View running = has_partials() ? job_.build.whole(partials_[b]) : shard;
     accumulate(b, reduced, running, has_partials() ? has_partial_sum_ : has_sum_);
     if (!is_last()) return;
     job_.take(Row::outer);
-    reduce_outer(job_, everywhere(running), stream);
+    reduce_outer(job_, job_.geometry.buckets[b], everywhere(running), stream);
     if (has_partials()) accumulate(b, everywhere(running), shard, has_sum_);
   }
 
   /// The first sum of a step replaces what an accumulator held that nobody zeroed.
   void accumulate(std::size_t b, const RankView& from, View to, std::vector<bool>& has_sum) {
-    const auto ranks = job_.reduction_ranks(job_.geometry.buckets[b].expert);
+    const auto ranks = job_.reduction_ranks(job_.geometry.buckets[b]);
     if (has_sum[b]) {
       job_.take(Row::add);
       job_.build.op(Add{}, job_.why(Purpose::accumulate), reduction_stream(), ranks);
@@ -293,7 +295,7 @@ class LeaseOwner : public Owner {
 
   void zero_untouched(const Member& member, BufferId slot) {
     std::vector<Rank> ranks;
-    for (Rank rank : job_.all_ranks) {
+    for (Rank rank : job_.ranks_of(member.parameter)) {
       const HostState& host = job_.host(rank, member.parameter);
       if (!host.touched && !host.known_zero) ranks.push_back(rank);
     }
@@ -306,20 +308,20 @@ class LeaseOwner : public Owner {
   /// overwrite := True by the name of the strategy, added := False whatever was written (wgrad 3.4).
   void rewrite_flags(std::int32_t parameter) {
     bool lowered = false;
-    for (Rank rank : job_.all_ranks) {
+    const auto ranks = job_.ranks_of(parameter);
+    for (Rank rank : ranks) {
       HostState& host = job_.host(rank, parameter);
       lowered |= host.added;
       host.added = false;
       host.overwrite = true;
     }
-    if (lowered)
-      job_.build.op(Flag{false}, job_.why(Purpose::none, parameter), Stream::compute, job_.all_ranks);
+    if (lowered) job_.build.op(Flag{false}, job_.why(Purpose::none, parameter), Stream::compute, ranks);
   }
 
   void place(const OwnerBucket& bucket, BufferId shard) {
     Plan& plan = job_.planned.plan;
     place_slices(bucket, shard);
-    for (Rank rank : job_.reduction_ranks(bucket.expert)) {
+    for (Rank rank : job_.reduction_ranks(bucket)) {
       const View own = outer_part(job_.scenario, {shard, 0, bucket.slice()}, rank);
       const std::int64_t lo = job_.slice_of(rank, bucket.expert) * bucket.slice() + own.offset;
       append_placements(bucket, lo, lo + own.numel, own, rank, plan.owned);
@@ -328,7 +330,7 @@ class LeaseOwner : public Owner {
 
   void place_slices(const OwnerBucket& bucket, BufferId buffer) {
     const View slice{buffer, 0, bucket.slice()};
-    for (Rank rank : job_.reduction_ranks(bucket.expert)) {
+    for (Rank rank : job_.reduction_ranks(bucket)) {
       const std::int64_t lo = job_.slice_of(rank, bucket.expert) * bucket.slice();
       append_placements(bucket, lo, lo + bucket.slice(), slice, rank, job_.planned.plan.placements);
     }

@@ -43,10 +43,10 @@ class PersistentOwner : public Owner {
     const bool is_again = job_.attempt > 0;
     if (fills) job_.take(Row::zero);
     if (replaces_first(s.strategy)) job_.take(Row::replace);
-    for (BufferId main : main_) {
-      if (fills && !(is_again && job_.lapse == Lapse::zeroes_once))
-        job_.build.op(Fill{0}, job_.why(Purpose::zero), Stream::compute, job_.all_ranks)
-            .on(job_.build.whole(main));
+    const bool emits = fills && !(is_again && job_.lapse == Lapse::zeroes_once);
+    for (std::size_t f = 0; emits && f < main_.size(); ++f) {
+      const auto ranks = job_.ranks_of_stage(job_.geometry.flat_stages[f]);
+      job_.build.op(Fill{0}, job_.why(Purpose::zero), Stream::compute, ranks).on(job_.build.whole(main_[f]));
     }
     for (Rank rank : job_.all_ranks) {
       for (std::size_t p = 0; p < s.parameters.size(); ++p) {
@@ -70,13 +70,14 @@ class PersistentOwner : public Owner {
       if (s.parameters[p].unit != unit || !s.parameters[p].trainable) continue;
       const auto parameter = static_cast<std::int32_t>(p);
       bool lowered = false;
-      for (Rank rank : job_.all_ranks) {
+      for (Rank rank : job_.ranks_of(parameter)) {
         lowered |= job_.host(rank, parameter).added;
         job_.host(rank, parameter).added = false;
         job_.host(rank, parameter).overwrite = false;
       }
       if (lowered)
-        job_.build.op(Flag{false}, job_.why(Purpose::none, parameter), Stream::compute, job_.all_ranks);
+        job_.build.op(Flag{false}, job_.why(Purpose::none, parameter), Stream::compute,
+                      job_.ranks_of(parameter));
     }
   }
 
@@ -152,7 +153,7 @@ class PersistentOwner : public Owner {
   /// A bucket in a narrower or wider type travels through a communication buffer.
   void launch(std::size_t b, Stream stream) {
     const OwnerBucket& bucket = job_.geometry.buckets[b];
-    const auto ranks = job_.reduction_ranks(bucket.expert);
+    const auto ranks = job_.reduction_ranks(bucket);
     launched_[b] = true;
     const View main = range_of(b, main_);
     if (replaces_first(job_.scenario.strategy)) fill_silent(bucket, main);
@@ -170,14 +171,14 @@ class PersistentOwner : public Owner {
     if (job_.scenario.outer == 1) return;
     job_.take(Row::outer);
     reduce_outer(
-        job_, [&](Rank rank) { return owned(views.bucket, views.whole, rank); }, stream);
+        job_, views.bucket, [&](Rank rank) { return owned(views.bucket, views.whole, rank); }, stream);
   }
 
   /// Without zeroing, what nobody touched in this step holds the sums of an earlier one.
   void fill_silent(const OwnerBucket& bucket, View main) {
     for (const Member& member : bucket.members) {
       std::vector<Rank> ranks;
-      for (Rank rank : job_.all_ranks) {
+      for (Rank rank : job_.ranks_of(member.parameter)) {
         if (!job_.host(rank, member.parameter).touched) ranks.push_back(rank);
       }
       if (ranks.empty()) continue;
@@ -197,7 +198,7 @@ class PersistentOwner : public Owner {
       append_placements(bucket, 0, bucket.numel(), {staging_[flat], bucket.lo, bucket.numel()}, Rank{-1},
                         plan.placements);
     }
-    const auto ranks = job_.reduction_ranks(bucket.expert);
+    const auto ranks = job_.reduction_ranks(bucket);
     for (Rank rank : ranks) {
       const View own = owned(bucket, whole, rank);
       append_placements(bucket, own.offset - bucket.lo, own.offset - bucket.lo + own.numel, own, rank,

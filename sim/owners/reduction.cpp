@@ -1,6 +1,10 @@
 #include "sim/owners/reduction.h"
 
 #include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "core/assert.h"
 
 namespace shardcheck {
 namespace {
@@ -29,7 +33,7 @@ Reduction reduction_of(const Scenario& s) {
 void scale_and_reduce(Job& job, const BucketViews& views, Stream stream) {
   const Scenario& s = job.scenario;
   const OwnerBucket& bucket = views.bucket;
-  const auto ranks = job.reduction_ranks(bucket.expert);
+  const auto ranks = job.reduction_ranks(bucket);
   const float factor = factor_before(s, bucket);
   if (factor != 1) job.build.op(Scale{factor}, job.why(Purpose::scale), stream, ranks).on(views.whole);
   if (bucket.group == 1) return job.take(Row::no_collective);
@@ -43,13 +47,14 @@ void scale_and_reduce(Job& job, const BucketViews& views, Stream stream) {
   });
 }
 
-void reduce_outer(Job& job, const RankView& held, Stream stream) {
+void reduce_outer(Job& job, const OwnerBucket& bucket, const RankView& held, Stream stream) {
   const Scenario& s = job.scenario;
   const bool scatters = s.outer_mode == OuterMode::shard;
   const Communicate communicate{scatters ? Collective::reduce_scatter : Collective::all_reduce,
                                 reduction_of(s), s.outer};
-  const auto rank_at = [&](std::int32_t i) { return job.outer_ranks[static_cast<std::size_t>(i)]; };
-  job.build.op(communicate, job.why(Purpose::reduce_outer), stream, job.outer_ranks);
+  const auto ranks = job.outer_ranks(bucket);
+  const auto rank_at = [&](std::int32_t i) { return ranks[static_cast<std::size_t>(i)]; };
+  job.build.op(communicate, job.why(Purpose::reduce_outer), stream, ranks);
   job.build.on_each([&](std::int32_t i) { return held(rank_at(i)); });
   job.build.on_each([&](std::int32_t i) { return outer_part(s, held(rank_at(i)), rank_at(i)); });
 }
@@ -57,19 +62,89 @@ void reduce_outer(Job& job, const RankView& held, Stream stream) {
 View outer_part(const Scenario& s, View held, Rank rank) {
   if (s.outer_mode == OuterMode::replicate) return held;
   const std::int64_t part = held.numel / s.outer;
-  return {held.buffer, held.offset + rank.value / (s.ranks / s.outer) * part, part};
+  return {held.buffer, held.offset + rank.value % s.ranks / (s.ranks / s.outer) * part, part};
+}
+
+namespace {
+
+/// What the rank holds of the parameter in `whole`: the range of the bucket that begins at element `first`.
+View part_of(const OwnerBucket& bucket, std::int32_t parameter, View whole, std::int64_t first) {
+  for (const Member& member : bucket.members) {
+    if (member.parameter != parameter) continue;
+    const std::int64_t lo = std::max(member.lo, first), hi = std::min(member.hi, first + whole.numel);
+    if (lo < hi) return {whole.buffer, whole.offset + lo - first, hi - lo};
+  }
+  return {whole.buffer, whole.offset, 0};
+}
+
+/// The copy of a parameter that `hand_over` has on the rank: all of it, or what lies in the rank's slice.
+View copy_on(const Job& job, const HandOver& hand_over, std::int32_t parameter, Rank rank) {
+  const OwnerBucket& bucket = hand_over.bucket;
+  if (hand_over.scaled.numel == bucket.numel()) return part_of(bucket, parameter, hand_over.scaled, 0);
+  const View own = hand_over.owned(rank);
+  const std::int64_t slice = job.slice_of(rank, bucket.expert) * bucket.slice();
+  return part_of(bucket, parameter, own, slice + own.offset - hand_over.scaled.offset);
+}
+
+const HandOver* hand_over_of(std::span<const HandOver> hand_overs, const Job& job, std::int32_t parameter) {
+  const std::int32_t b = job.geometry.bucket_of[static_cast<std::size_t>(parameter)];
+  return b < 0 ? nullptr : &hand_overs[static_cast<std::size_t>(b)];
+}
+
+/// Ranks r and r' of the two stages, where their copies lie, and that these are cut alike.
+struct Pairs {
+  std::vector<Rank> ranks;
+  std::vector<View> views;
+};
+
+}  // namespace
+
+void sum_tied_copies(Job& job, std::span<const HandOver> hand_overs) {
+  const Scenario& s = job.scenario;
+  for (std::int32_t p = 0; p < std::ssize(s.parameters); ++p) {
+    const std::int32_t first = job.parameter(p).tied_to;
+    if (first < 0 || hand_over_of(hand_overs, job, p) == nullptr) continue;
+    std::map<std::int64_t, Pairs> by_size;  // a rank's share may be smaller than another's
+    for (std::int32_t r = 0; r < s.ranks; ++r) {
+      Pairs pair;
+      for (const std::int32_t copy : {first, p}) {
+        pair.ranks.push_back(job.ranks_of(copy)[static_cast<std::size_t>(r)]);
+        pair.views.push_back(copy_on(job, *hand_over_of(hand_overs, job, copy), copy, pair.ranks.back()));
+      }
+      SC_ASSERT(pair.views[0].numel == pair.views[1].numel, "copies of a weight that are cut differently");
+      Pairs& alike = by_size[pair.views[0].numel];
+      alike.ranks.insert(alike.ranks.end(), pair.ranks.begin(), pair.ranks.end());
+      alike.views.insert(alike.views.end(), pair.views.begin(), pair.views.end());
+    }
+    job.take(Row::sum_tied);
+    for (const auto& [numel, pairs] : by_size) {
+      if (numel == 0) continue;
+      const auto view_at = [&](std::int32_t i) { return pairs.views[static_cast<std::size_t>(i)]; };
+      const Communicate communicate{Collective::all_reduce, Reduction::sum, 2};
+      job.build.op(communicate, job.why(Purpose::reduce_tied, p), Stream::compute, pairs.ranks);
+      job.build.on_each(view_at).on_each(view_at);
+    }
+  }
 }
 
 void scale_late(Job& job, const HandOver& hand_over) {
   const float factor = factor_late(job.scenario);
   if (factor == 1) return;
   job.take(Row::divide);
-  const auto ranks = job.reduction_ranks(hand_over.bucket.expert);
+  const auto ranks = job.reduction_ranks(hand_over.bucket);
   job.build.op(Scale{factor}, job.why(Purpose::divide), Stream::compute, ranks).on(hand_over.scaled);
 }
 
+void clip(Job& job, const HandOver& hand_over) {
+  if (job.scenario.clip == 0) return;
+  const auto ranks = job.reduction_ranks(hand_over.bucket);
+  job.take(Row::clip);
+  job.build.op(Scale{std::ldexp(1.0f, -job.scenario.clip)}, job.why(Purpose::clip), Stream::compute, ranks)
+      .on(hand_over.scaled);
+}
+
 void finish_bucket(Job& job, const HandOver& hand_over) {
-  const auto ranks = job.reduction_ranks(hand_over.bucket.expert);
+  const auto ranks = job.reduction_ranks(hand_over.bucket);
   job.take(Row::finish);
   job.build.op(Finish{}, job.why(Purpose::none), Stream::compute, ranks);
   job.build.on_each([&](std::int32_t i) { return hand_over.owned(ranks[static_cast<std::size_t>(i)]); });
@@ -77,14 +152,16 @@ void finish_bucket(Job& job, const HandOver& hand_over) {
 
 void consume_bucket(Job& job, const HandOver& hand_over) {
   if (is_skipped(job.scenario, job.step)) return;
-  const auto ranks = job.reduction_ranks(hand_over.bucket.expert);
+  const auto ranks = job.reduction_ranks(hand_over.bucket);
   job.build.op(SgdStep{optimizer_rate(job.scenario)}, job.why(Purpose::consume), Stream::compute, ranks);
   job.build.on_each([&](std::int32_t i) { return hand_over.owned(ranks[static_cast<std::size_t>(i)]); });
   job.build.on(hand_over.master);
 }
 
 void finish_step(Job& job, std::span<const HandOver> hand_overs) {
+  if (job.scenario.stages > 1) sum_tied_copies(job, hand_overs);
   for (const HandOver& hand_over : hand_overs) scale_late(job, hand_over);
+  for (const HandOver& hand_over : hand_overs) clip(job, hand_over);
   for (const HandOver& hand_over : hand_overs) finish_bucket(job, hand_over);
   job.planned.finishes.push_back(OpIndex{static_cast<std::int32_t>(job.planned.plan.ops.size())});
   for (const HandOver& hand_over : hand_overs) consume_bucket(job, hand_over);

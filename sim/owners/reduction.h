@@ -28,19 +28,24 @@ using RankView = std::function<View(Rank)>;
 
 /// The sum over the outer groups of what each rank holds at `held`: all-reduced in place, or
 /// reduce-scattered into outer_part().
-void reduce_outer(Job& job, const RankView& held, Stream stream);
+void reduce_outer(Job& job, const OwnerBucket& bucket, const RankView& held, Stream stream);
 
 /// What the rank owns of `held` after the outer reduction.
 View outer_part(const Scenario& scenario, View held, Rank rank);
 
-/// Token division or a late scale, FIN, and the optimizer's read of the owned view of each rank.
+/// The sum over pipeline stages, token division or a late scale, clipping, FIN, and the optimizer's read of
+/// the owned view of each rank.
 struct HandOver {
   const OwnerBucket& bucket;
   View scaled;     ///< what a late scale touches
   RankView owned;  ///< of `scaled`
   View master;
 };
+/// The sum over the copies of each weight that two stages have: whole where `hand_over.scaled` holds the
+/// whole bucket, else what each rank owns.
+void sum_tied_copies(Job& job, std::span<const HandOver> hand_overs);
 void scale_late(Job& job, const HandOver& hand_over);
+void clip(Job& job, const HandOver& hand_over);
 void finish_bucket(Job& job, const HandOver& hand_over);
 void consume_bucket(Job& job, const HandOver& hand_over);
 

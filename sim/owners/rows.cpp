@@ -19,7 +19,11 @@ struct Line {
 constexpr Line kFinish[] = {
     {Row::no_collective, "any", "group of one rank", "no collective; the local sum is the result"},
     {Row::divide, "reduced", "finalize", "the reduced gradient is divided: tokens, or the late scale"},
+    {Row::clip, "reduced", "finalize", "the reduced gradient is clipped by its global norm"},
     {Row::finish, "reduced", "end of step", "the optimizer may read what this rank owns"}};
+
+constexpr Line kTied[] = {
+    {Row::sum_tied, "reduced", "finalize", "the copies of a weight on two pipeline stages are summed"}};
 
 constexpr Line kFused[] = {{Row::write_first, "no contribution", "WR", "the first write of the destination"},
                            {Row::write_again, "A(n)", "WR", "a later use adds to the contributions"},
@@ -136,20 +140,36 @@ void append(std::vector<OwnerRow>& rows, Strategy strategy,
 std::span<const OwnerRow> owner_rows() {
   static const std::vector<OwnerRow> all = [] {
     std::vector<OwnerRow> rows;
-    append(rows, Strategy::megatron_ddp, {kDdp, kFused, kFinish});
-    append(rows, Strategy::megatron_ddp_zero1, {kDdp, kInstances, kFused, kFinish});
-    append(rows, Strategy::fsdp_no_shard, {kFsdpPersistent, kFused, kFinish});
-    append(rows, Strategy::fsdp_optim, {kFsdpPersistent, kRewrite, kFused, kFinish});
-    append(rows, Strategy::fsdp_optim_grads, {kLease, kRewrite, kFused, kFinish});
-    append(rows, Strategy::fsdp_optim_grads_params, {kLease, kRewrite, kFused, kFinish});
+    append(rows, Strategy::megatron_ddp, {kDdp, kFused, kTied, kFinish});
+    append(rows, Strategy::megatron_ddp_zero1, {kDdp, kInstances, kFused, kTied, kFinish});
+    append(rows, Strategy::fsdp_no_shard, {kFsdpPersistent, kFused, kTied, kFinish});
+    append(rows, Strategy::fsdp_optim, {kFsdpPersistent, kRewrite, kFused, kTied, kFinish});
+    append(rows, Strategy::fsdp_optim_grads, {kLease, kRewrite, kFused, kTied, kFinish});
+    append(rows, Strategy::fsdp_optim_grads_params, {kLease, kRewrite, kFused, kTied, kFinish});
     append(rows, Strategy::fsdp_v2, {kFsdpV2, kFinish});
-    append(rows, Strategy::fsdp2, {kFsdp2, kFinish});
+    append(rows, Strategy::fsdp2, {kFsdp2, kTied, kFinish});
     append(rows, Strategy::deepspeed_1, {kDeepspeed1, kFinish});
     append(rows, Strategy::deepspeed_2, {kDeepspeed2, kFinish});
     append(rows, Strategy::deepspeed_3, {kDeepspeed3, kFinish});
     return rows;
   }();
   return all;
+}
+
+std::string_view describe(Strategy strategy) {
+  constexpr std::string_view sentences[] = {
+      "persistent buffer, all-reduced in the last microbatch (3.1)",
+      "persistent buffer, reduce-scattered in place in the last microbatch; optimizer instances (3.2)",
+      "persistent buffer, all-reduced in the last microbatch (3.4)",
+      "persistent buffer, reduce-scattered in place in the last microbatch (3.4)",
+      "leases, reduced in every microbatch onto a shard; HSDP, HFSDP (3.3, 3.4)",
+      "leases, reduced in every microbatch onto a shard; HSDP, HFSDP (3.4)",
+      "autograd's gradients packed by group, reduced in every microbatch; HSDP, HFSDP (3.5)",
+      "autograd's gradients cut row by row, reduced where sync is on; HSDP (3.6)",
+      "local accumulator, reduced into partitions at the boundary (3.7)",
+      "flat bucket, reduced into a partition list in every micro-step (3.8)",
+      "every parameter partitioned, reduced in every micro-step (3.9)"};
+  return sentences[static_cast<int>(strategy)];
 }
 
 std::string describe(const OwnerRow& row) {

@@ -36,10 +36,12 @@ enum class Row : std::uint8_t {
   outer,             ///< the outer reduction of the last microbatch
   outer_every,       ///< the outer reduction of every microbatch
   rewrite_flags,     ///< an unshard rewrites today's flags
+  sum_tied,          ///< finalize sums the copies of a weight that two pipeline stages have
   divide,            ///< finalize divides the reduced gradient
+  clip,              ///< finalize clips the reduced gradient
   finish,            ///< the step's gradients become readable
 };
-inline constexpr int kRows = 23;
+inline constexpr int kRows = 25;
 
 using RowSet = std::bitset<kRows>;
 
@@ -54,6 +56,9 @@ struct OwnerRow {
 
 /// All rows of all strategies, by strategy.
 std::span<const OwnerRow> owner_rows();
+
+/// What the owner keeps and when it reduces, in a line.
+std::string_view describe(Strategy strategy);
 
 /// "deepspeed-2 Q1: later backward, the partition list is added to".
 std::string describe(const OwnerRow& row);

@@ -6,32 +6,35 @@ namespace shardcheck {
 
 Job::Job(const Scenario& s) : scenario(s), geometry(geometry_of(s)), build(planned.plan) {
   Plan& plan = planned.plan;
-  plan.ranks = s.ranks;
+  plan.ranks = world_size(s);
   const auto parameters = s.parameters.size();
   for (const ScenarioParameter& p : s.parameters) {
-    plan.parameters.push_back({p.name, p.rows(), p.columns(), p.trainable, inner_size(s, p.expert), s.outer});
+    const bool tied = tied_copy(s, static_cast<std::int32_t>(&p - s.parameters.data())) >= 0;
+    plan.parameters.push_back(
+        {p.name, p.rows(), p.columns(), p.trainable, inner_size(s, p.expert), s.outer, tied});
     plan.parameters.back().thaws_at = p.thaws_at;
   }
-  for (std::int32_t r = 0; r < s.ranks; ++r) all_ranks.push_back(Rank{r});
+  const std::int32_t world = world_size(s);
+  for (std::int32_t r = 0; r < world; ++r) all_ranks.push_back(Rank{r});
   const std::int32_t inner = s.ranks / s.outer;
-  for (std::int32_t begin = 0; begin < s.ranks; begin += inner) {
+  for (std::int32_t begin = 0; begin < world; begin += inner) {
     for (std::int32_t first = 0; first < s.expert_parallel; ++first) {
       for (std::int32_t r = first; r < inner; r += s.expert_parallel)
         expert_ranks_.push_back(Rank{begin + r});
     }
   }
-  for (std::int32_t i = 0; i < inner; ++i) {
-    for (std::int32_t o = 0; o < s.outer; ++o) outer_ranks.push_back(Rank{o * inner + i});
+  for (std::int32_t stage = 0; stage < world; stage += s.ranks) {
+    for (std::int32_t i = 0; i < inner; ++i) {
+      for (std::int32_t o = 0; o < s.outer; ++o) outer_ranks_.push_back(Rank{stage + o * inner + i});
+    }
   }
-  host_.resize(parameters * static_cast<std::size_t>(s.ranks));
+  host_.resize(parameters * static_cast<std::size_t>(world));
   uses_.assign(parameters, 0);
   std::vector<bool> fused(parameters), unfused(parameters);
   for (const ScenarioUse& use : s.uses) {
     const auto p = static_cast<std::size_t>(use.parameter);
     ++uses_[p];
-    const bool returns = use.producer == Producer::unfused ||
-                         (use.producer == Producer::fused && s.write_mode == WriteMode::r7);
-    (returns ? unfused : fused)[p] = true;
+    (returns_gradient(use.producer, s.write_mode) ? unfused : fused)[p] = true;
   }
   mixed_.resize(parameters);
   for (std::size_t p = 0; p < parameters; ++p) mixed_[p] = fused[p] && unfused[p];

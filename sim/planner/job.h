@@ -34,8 +34,7 @@ class Job {
   const Geometry geometry;
   Planned planned;
   PlanBuilder build;
-  std::vector<Rank> all_ranks;
-  std::vector<Rank> outer_ranks;  ///< all ranks, those with equal shards of different outer groups together
+  std::vector<Rank> all_ranks;    ///< stage by stage
   std::vector<BufferId> masters;  ///< a bucket: its fp32 weights, a slice where the owner shards
   std::int32_t step = 0, microbatch = 0;
   std::int32_t first_step = 0;  ///< of the process that is running
@@ -72,8 +71,20 @@ class Job {
   /// The owner takes this row of its state machine.
   void take(Row row) { planned.rows.set(static_cast<std::size_t>(row)); }
 
-  /// All ranks, the members of each reduction group (inside one outer group) next to each other.
-  std::span<const Rank> reduction_ranks(bool expert) const { return expert ? expert_ranks_ : all_ranks; }
+  /// The ranks of a pipeline stage.
+  std::span<const Rank> ranks_of_stage(std::int32_t stage) const { return of_stage(all_ranks, stage); }
+  /// The ranks that have the parameter.
+  std::span<const Rank> ranks_of(std::int32_t p) const { return ranks_of_stage(parameter(p).stage); }
+
+  /// The ranks of the bucket's stage, the members of each reduction group (inside one outer group) next to
+  /// each other.
+  std::span<const Rank> reduction_ranks(const OwnerBucket& bucket) const {
+    return of_stage(bucket.expert ? expert_ranks_ : all_ranks, bucket.stage);
+  }
+  /// The same ranks, those with equal shards of different outer groups next to each other.
+  std::span<const Rank> outer_ranks(const OwnerBucket& bucket) const {
+    return of_stage(outer_ranks_, bucket.stage);
+  }
 
   /// Which slice of a bucket is the rank's: its place in the reduction group.
   std::int32_t slice_of(Rank rank, bool expert) const {
@@ -107,10 +118,15 @@ class Job {
   BufferId allocate(std::string name, BufferRole role, DType dtype, std::int64_t numel);
 
  private:
+  std::span<const Rank> of_stage(const std::vector<Rank>& ranks, std::int32_t stage) const {
+    const auto count = static_cast<std::size_t>(scenario.ranks);
+    return std::span(ranks).subspan(static_cast<std::size_t>(stage) * count, count);
+  }
+
   std::vector<HostState> host_;
   std::vector<bool> mixed_;
   std::vector<std::int32_t> uses_;
-  std::vector<Rank> expert_ranks_;
+  std::vector<Rank> expert_ranks_, outer_ranks_;  // stage by stage
 };
 
 }  // namespace shardcheck

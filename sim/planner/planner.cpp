@@ -104,6 +104,7 @@ class Loop {
 
   void backward(const std::vector<UseSite>& sites) {
     const bool delayed = scenario_.execution == Execution::delayed;
+    const bool last = job_.microbatch == scenario_.microbatches - 1;
     std::vector<std::int32_t> waiting;  // hooks that run when the queued writes are done
     std::set<std::int32_t> gathered, recomputed;
     std::int32_t done = 0;
@@ -116,13 +117,14 @@ class Loop {
       producers_.backward(*site, *owner_);
       if (site->use > 0 || !is_trained(job_.parameter(site->parameter), job_.step))
         continue;  // autograd calls the hook once, after the last use on the way back
-      if (delayed || is_hook_postponed(job_, site->parameter))
+      if (delayed || producers_.has_queued(site->parameter) || is_hook_postponed(job_, site->parameter))
         waiting.push_back(site->parameter);
       else
         hook(site->parameter);
     }
     if (is_given_up_here()) return;
     producers_.drain(*owner_);
+    if (last) producers_.drain_deferred(*owner_);
     for (std::int32_t parameter : waiting) hook(parameter);
   }
 
@@ -164,9 +166,10 @@ class Loop {
                    use.parameter,
                    seen[static_cast<std::size_t>(use.parameter)]++,
                    use.producer,
+                   job_.microbatch,
                    {}};
       if (!job_.parameter(use.parameter).trainable) continue;
-      for (Rank rank : job_.all_ranks) {
+      for (Rank rank : job_.ranks_of(use.parameter)) {
         if (is_used(scenario_, use.parameter, job_.step, rank.value, job_.microbatch))
           site.ranks.push_back(rank);
       }

@@ -15,6 +15,7 @@ struct UseSite {
   std::int32_t parameter = 0;
   std::int32_t use = 0;
   Producer producer = Producer::fused;
+  std::int32_t microbatch = 0;
   std::vector<Rank> ranks;
 };
 
@@ -33,14 +34,22 @@ class Producers {
 
   /// Records is_first_microbatch of this call in forward.
   void forward(const UseSite& site);
-  /// Backward of one use. In delayed execution a fused write is only queued.
+  /// Backward of one use. In delayed execution a fused write is only queued; deferred and assigned gradients
+  /// always are.
   void backward(const UseSite& site, Owner& owner);
   /// The attempt at the step is given up: queued writes go.
-  void abort_step() { queued_.clear(); }
+  void abort_step() {
+    queued_.clear();
+    deferred_.clear();
+  }
   /// A fresh process goes on: graphs are captured again.
   void resume();
-  /// Issues the queued writes, in their order.
+  /// True while this backward has a write of the parameter to come.
+  bool has_queued(std::int32_t parameter) const;
+  /// Issues the queued writes of this backward, in their order.
   void drain(Owner& owner);
+  /// Issues the deferred writes of all microbatches, after the last backward and before its reductions.
+  void drain_deferred(Owner& owner);
 
  private:
   InputViews inputs(const UseSite& site, std::int64_t tokens) const;
@@ -51,8 +60,9 @@ class Producers {
 
   Job& job_;
   std::vector<UseSite> queued_;
-  std::vector<char> captured_;  // a use and rank: is_first_microbatch of its last forward
-  std::vector<char> baked_;     // a use and rank: 0 not captured yet, else 1 + accumulate
+  std::vector<UseSite> deferred_;  // of this step
+  std::vector<char> captured_;     // a use and rank: is_first_microbatch of its last forward
+  std::vector<char> baked_;        // a use and rank: 0 not captured yet, else 1 + accumulate
 };
 
 /// What autograd holds for the hook of the parameter, in the parameter's type.

@@ -45,7 +45,7 @@ View gradient_of_autograd(const Job& job, std::int32_t parameter) {
 void Producers::setup() {
   const Scenario& s = job_.scenario;
   Plan& plan = job_.planned.plan;
-  captured_.assign(s.uses.size() * static_cast<std::size_t>(s.ranks), 0);
+  captured_.assign(s.uses.size() * static_cast<std::size_t>(world_size(s)), 0);
   baked_.assign(captured_.size(), 0);
   std::int64_t most_tokens = s.tokens;
   for (const TokenCount& count : s.token_counts) most_tokens = std::max(most_tokens, count.tokens);
@@ -91,7 +91,7 @@ void Producers::setup() {
 }
 
 void Producers::resume() {
-  queued_.clear();
+  abort_step();
   std::ranges::fill(captured_, 0);
   std::ranges::fill(baked_, 0);
 }
@@ -121,7 +121,8 @@ void Producers::return_gradient(const UseSite& site) {
     job_.build.on(in.dy).on(in.x).on(fresh);
   });
   const Why why = job_.why(Purpose::none, site.parameter, site.use);
-  job_.build.op(Return{Returned::real}, why, Stream::compute, site.ranks);
+  if (site.producer != Producer::assigned)
+    job_.build.op(Return{Returned::real}, why, Stream::compute, site.ranks);
   if (!first) job_.build.op(Add{}, why, Stream::compute, site.ranks).on(fresh).on(held);
   for (Rank rank : site.ranks) ++job_.host(rank, site.parameter).real;
 }

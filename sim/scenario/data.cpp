@@ -45,6 +45,13 @@ ScenarioData::ScenarioData(const Scenario& scenario) : scenario_(scenario) {
     const bool expert = scenario.parameters[p].expert;
     parameters_[p].domain = domain_size(scenario, expert);
     parameters_[p].stride = expert ? scenario.expert_parallel : 1;
+    parameters_[p].copy = tied_copy(scenario, static_cast<std::int32_t>(p));
+    parameters_[p].all_uses = parameters_[p].uses;
+    if (parameters_[p].copy >= 0) {
+      const std::int32_t others = parameters_[static_cast<std::size_t>(parameters_[p].copy)].uses;
+      parameters_[p].all_uses += others;
+      if (scenario.parameters[p].tied_to >= 0) parameters_[p].first_use = others;
+    }
     if (scenario.data == DataMode::provenance) {
       parameters_[p].coding = provenance_coding(scenario, static_cast<std::int32_t>(p));
     }
@@ -53,25 +60,30 @@ ScenarioData::ScenarioData(const Scenario& scenario) : scenario_(scenario) {
 
 std::int64_t ScenarioData::count_of(std::int32_t parameter) const {
   const OfParameter& p = of(parameter);
-  return static_cast<std::int64_t>(scenario_.steps) * p.domain * scenario_.microbatches * p.uses;
+  return static_cast<std::int64_t>(scenario_.steps) * p.domain * scenario_.microbatches * p.all_uses;
 }
 
 std::int64_t ScenarioData::index_of(const ContributionKey& key) const {
   const OfParameter& p = of(key.parameter);
-  const std::int64_t peer = key.rank / p.stride;
+  const std::int64_t peer = key.rank % scenario_.ranks / p.stride;
   return ((static_cast<std::int64_t>(key.step) * p.domain + peer) * scenario_.microbatches + key.microbatch) *
-             p.uses +
-         key.use;
+             p.all_uses +
+         p.first_use + key.use;
 }
 
 ContributionKey ScenarioData::key_of(std::int32_t parameter, std::int32_t rank, std::int64_t index) const {
   const OfParameter& p = of(parameter);
   ContributionKey key{.parameter = parameter};
-  key.use = static_cast<std::int32_t>(index % p.uses);
-  index /= p.uses;
+  key.use = static_cast<std::int32_t>(index % p.all_uses) - p.first_use;
+  if (key.use < 0 || key.use >= p.uses) {
+    key.parameter = p.copy;
+    key.use += p.first_use - of(p.copy).first_use;
+  }
+  index /= p.all_uses;
   key.microbatch = static_cast<std::int32_t>(index % scenario_.microbatches);
   index /= scenario_.microbatches;
   key.rank = static_cast<std::int32_t>(index % p.domain) * p.stride + rank % p.stride;
+  key.rank += scenario_.parameters[static_cast<std::size_t>(key.parameter)].stage * scenario_.ranks;
   key.step = static_cast<std::int32_t>(index / p.domain);
   return key;
 }
@@ -79,6 +91,15 @@ ContributionKey ScenarioData::key_of(std::int32_t parameter, std::int32_t rank, 
 void ScenarioData::operands(const ContributionKey& key, std::int64_t tokens, std::span<float> x,
                             std::span<float> dy) const {
   if (tokens == 0) return;
+  if (probe_) {
+    const ScenarioParameter& p = scenario_.parameters[static_cast<std::size_t>(key.parameter)];
+    const float one = probe_->live == key ? 1.0f : 0.0f;
+    std::fill(x.begin(), x.end(), 0.0f);
+    std::fill(dy.begin(), dy.end(), 0.0f);
+    std::fill_n(x.begin(), p.columns(), one);
+    std::fill_n(dy.begin(), p.rows(), one);
+    return;
+  }
   if (scenario_.data == DataMode::provenance) return provenance(key, x, dy);
   integers(key, x, dy);
   // A bias sees dy alone: its x is a column of ones.

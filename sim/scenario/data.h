@@ -19,6 +19,7 @@ namespace shardcheck {
 /// order.
 struct ContributionKey {
   std::int32_t parameter = 0, step = 0, rank = 0, microbatch = 0, use = 0;
+  bool operator==(const ContributionKey&) const = default;
 };
 
 class ScenarioData {
@@ -33,12 +34,17 @@ class ScenarioData {
   void operands(const ContributionKey& key, std::int64_t tokens, std::span<float> x,
                 std::span<float> dy) const;
 
+  /// For linear probing (wgrad 10.1): from now on `live` is 1 in every element, by its first token, and all
+  /// other contributions are 0.
+  void keep_only(std::optional<ContributionKey> live) { probe_ = Probe{live}; }
+
   /// Fills the initial value of an FP8 weight, row-major, to be rounded to the parameter's type: off every
   /// FP8 grid, another magnitude for every 32 x 32 elements, outliers and zeros, so that a wrong scale, block
   /// or transposition shows. Experts of another expert-parallel coordinate have others (F48).
   void initial(std::int32_t parameter, Rank rank, std::span<float> values) const;
 
-  /// Position of the contribution among all those of its parameter in its reduction domain, over all steps.
+  /// Position of the contribution among all those of its parameter, and of a copy of it on another stage, in
+  /// its reduction domain, over all steps.
   std::int64_t index_of(const ContributionKey& key) const;
   /// The contribution at that position, for a reader on `rank`.
   ContributionKey key_of(std::int32_t parameter, std::int32_t rank, std::int64_t index) const;
@@ -48,6 +54,9 @@ class ScenarioData {
  private:
   struct OfParameter {
     std::int32_t uses = 0;
+    std::int32_t all_uses = 0;   // with those of its copy on another stage
+    std::int32_t first_use = 0;  // of its own among them
+    std::int32_t copy = -1;
     std::int32_t domain = 1;  // ranks in the reduction domain
     std::int32_t stride = 1;  // between two ranks of it
     std::optional<ProvenanceCoding> coding;
@@ -58,8 +67,12 @@ class ScenarioData {
   void provenance(const ContributionKey& key, std::span<float> x, std::span<float> dy) const;
   void integers(const ContributionKey& key, std::span<float> x, std::span<float> dy) const;
 
+  struct Probe {
+    std::optional<ContributionKey> live;
+  };
   const Scenario& scenario_;
   std::vector<OfParameter> parameters_;
+  std::optional<Probe> probe_;
 };
 
 /// Where and with which sign the provenance digits of a contribution stand at `position` of the lane axis.

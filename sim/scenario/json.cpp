@@ -77,19 +77,21 @@ void read_protocol(const Field& protocol, Scenario& to) {
 }
 
 void read_mesh(const Field& mesh, Scenario& to) {
-  mesh.expect_object({"ranks", "expert_parallel", "outer", "outer_mode"});
+  mesh.expect_object({"ranks", "stages", "expert_parallel", "outer", "outer_mode"});
   read(mesh, "ranks", limits::kRanks, to.ranks);
+  read(mesh, "stages", limits::kRanks, to.stages);
   read(mesh, "expert_parallel", limits::kRanks, to.expert_parallel);
   read(mesh, "outer", limits::kRanks, to.outer);
   read(mesh, "outer_mode", 2, to.outer_mode);
 }
 
 void read_numerics(const Field& numerics, Scenario& to) {
-  numerics.expect_object({"loss", "scaling", "main_grad", "comm", "data"});
+  numerics.expect_object({"loss", "scaling", "main_grad", "comm", "clip", "data"});
   read(numerics, "loss", 2, to.loss);
   read(numerics, "scaling", 3, to.scaling);
   read(numerics, "main_grad", kGradientTypes, to.main_grad);
   read(numerics, "comm", kGradientTypes, to.comm);
+  read(numerics, "clip", limits::kClip, to.clip);
   read(numerics, "data", 2, to.data);
 }
 
@@ -115,8 +117,9 @@ Fp8Training fp8_from(const Field& fp8) {
   return to;
 }
 
-ScenarioParameter parameter_from(const Field& field) {
-  field.expect_object({"name", "shape", "dtype", "trainable", "thaws_at", "expert", "unit"});
+/// The copies of earlier parameters are known by their names.
+ScenarioParameter parameter_from(const Field& field, const std::vector<ScenarioParameter>& earlier) {
+  field.expect_object({"name", "shape", "dtype", "trainable", "thaws_at", "expert", "unit", "stage", "tied_to"});
   ScenarioParameter parameter;
   parameter.name = field.at("name").text();
   for (const Field& size : field.at("shape").elements())
@@ -126,13 +129,15 @@ ScenarioParameter parameter_from(const Field& field) {
   read(field, "thaws_at", index_below(limits::kSteps), parameter.thaws_at);
   read(field, "expert", parameter.expert);
   read(field, "unit", limits::kUnit, parameter.unit);
+  read(field, "stage", index_below(limits::kRanks), parameter.stage);
+  if (const auto tied = field.find("tied_to")) parameter.tied_to = ParameterNames(earlier).index_of(*tied);
   return parameter;
 }
 
 ScenarioUse use_from(const Field& field, const ParameterNames& names) {
   field.expect_object({"parameter", "producer", "unit"});
   ScenarioUse use{.parameter = names.index_of(field.at("parameter"))};
-  read(field, "producer", 3, use.producer);
+  read(field, "producer", kProducers, use.producer);
   read(field, "unit", or_all(limits::kUnit), use.unit);
   return use;
 }
@@ -211,7 +216,7 @@ Scenario scenario_from(const Field& root) {
   if (const auto numerics = root.find("numerics")) read_numerics(*numerics, scenario);
   if (const auto fp8 = root.find("fp8")) scenario.fp8 = fp8_from(*fp8);
   for (const Field& field : root.at("parameters").elements())
-    scenario.parameters.push_back(parameter_from(field));
+    scenario.parameters.push_back(parameter_from(field, scenario.parameters));
   const ParameterNames names(scenario.parameters);
   for (const Field& field : root.at("uses").elements()) scenario.uses.push_back(use_from(field, names));
   if (const auto schedule = root.find("schedule")) read_schedule(*schedule, names, scenario);

@@ -52,6 +52,7 @@ ordered_json protocol_of(const Scenario& s, const Scenario& preset) {
 
 ordered_json mesh_of(const Scenario& s, const Scenario& preset) {
   ordered_json mesh = {{"ranks", s.ranks}};
+  write_unless(mesh, "stages", s.stages, preset.stages);
   write_unless(mesh, "expert_parallel", s.expert_parallel, preset.expert_parallel);
   write_unless(mesh, "outer", s.outer, preset.outer);
   write_unless(mesh, "outer_mode", s.outer_mode, preset.outer_mode);
@@ -92,6 +93,7 @@ ordered_json numerics_of(const Scenario& s, const Scenario& preset) {
   write_unless(numerics, "scaling", s.scaling, preset.scaling);
   write_unless(numerics, "main_grad", s.main_grad, preset.main_grad);
   write_unless(numerics, "comm", s.comm, preset.comm);
+  write_unless(numerics, "clip", s.clip, preset.clip);
   numerics["data"] = name_of(s.data);
   return numerics;
 }
@@ -119,6 +121,8 @@ ordered_json parameters_of(const Scenario& s) {
     write_unless(written, "thaws_at", p.thaws_at, preset.thaws_at);
     write_unless(written, "expert", p.expert, preset.expert);
     write_unless(written, "unit", p.unit, preset.unit);
+    write_unless(written, "stage", p.stage, preset.stage);
+    if (p.tied_to >= 0) written["tied_to"] = name_of_parameter(s, p.tied_to);
     parameters.push_back(written);
   }
   return parameters;

@@ -27,8 +27,9 @@ std::int32_t significand_bits(DType type) {
 
 UseCounts use_counts(const Scenario& scenario, std::int32_t parameter) {
   UseCounts counts;
+  const std::int32_t copy = tied_copy(scenario, parameter);
   for (const ScenarioUse& use : scenario.uses) {
-    if (use.parameter == parameter) counts.add(use, scenario.write_mode);
+    if (use.parameter == parameter || use.parameter == copy) counts.add(use, scenario.write_mode);
   }
   return counts;
 }

@@ -72,13 +72,32 @@ std::string_view name_of(DataMode mode) {
 }
 
 std::string_view name_of(Producer producer) {
-  constexpr std::string_view names[] = {"fused", "unfused", "other"};
+  constexpr std::string_view names[] = {"fused", "unfused", "other", "deferred", "assigned"};
   return names[static_cast<int>(producer)];
+}
+
+std::string_view describe(Producer producer) {
+  constexpr std::string_view sentences[] = {
+      "writes main_grad itself by the protocol, raises the flag, returns a placeholder",
+      "returns a real gradient through autograd; the owner's hook folds it",
+      "another op that writes main_grad itself, with the beta of the first touch",
+      "as fused, but the writes of all microbatches are drained after the last backward",
+      "returns nothing in backward; backward_dw assigns the gradient to param.grad, then the hook runs"};
+  return sentences[static_cast<int>(producer)];
+}
+
+std::int32_t tied_copy(const Scenario& scenario, std::int32_t parameter) {
+  if (scenario.stages == 1) return -1;
+  const std::int32_t tied_to = scenario.parameters[static_cast<std::size_t>(parameter)].tied_to;
+  if (tied_to >= 0) return tied_to;
+  const auto copy = std::ranges::find(scenario.parameters, parameter, &ScenarioParameter::tied_to);
+  return copy == scenario.parameters.end() ? -1
+                                           : static_cast<std::int32_t>(copy - scenario.parameters.begin());
 }
 
 std::int64_t tokens_of(const Scenario& scenario, std::int32_t rank, std::int32_t microbatch) {
   for (const TokenCount& count : scenario.token_counts) {
-    if (count.rank == rank && count.microbatch == microbatch) return count.tokens;
+    if (count.rank == rank % scenario.ranks && count.microbatch == microbatch) return count.tokens;
   }
   return scenario.tokens;
 }
@@ -96,7 +115,7 @@ bool is_used(const Scenario& scenario, std::int32_t parameter, std::int32_t step
   if (step < scenario.parameters[static_cast<std::size_t>(parameter)].thaws_at) return false;
   const auto covers = [](std::int32_t where, std::int32_t index) { return where == -1 || where == index; };
   for (const Silence& s : scenario.silent) {
-    if (s.parameter == parameter && covers(s.step, step) && covers(s.rank, rank) &&
+    if (s.parameter == parameter && covers(s.step, step) && covers(s.rank, rank % scenario.ranks) &&
         covers(s.microbatch, microbatch)) {
       return false;
     }
@@ -106,10 +125,12 @@ bool is_used(const Scenario& scenario, std::int32_t parameter, std::int32_t step
 
 std::vector<std::int32_t> reduction_domain(const Scenario& scenario, std::int32_t parameter,
                                            std::int32_t rank) {
-  const bool expert = scenario.parameters[static_cast<std::size_t>(parameter)].expert;
-  const std::int32_t stride = expert ? scenario.expert_parallel : 1;
+  const ScenarioParameter& p = scenario.parameters[static_cast<std::size_t>(parameter)];
+  const std::int32_t stride = p.expert ? scenario.expert_parallel : 1;
+  const std::int32_t first = p.stage * scenario.ranks;
   std::vector<std::int32_t> domain;
-  for (std::int32_t r = expert ? rank % stride : 0; r < scenario.ranks; r += stride) domain.push_back(r);
+  for (std::int32_t r = p.expert ? rank % stride : 0; r < scenario.ranks; r += stride)
+    domain.push_back(first + r);
   return domain;
 }
 
@@ -127,10 +148,13 @@ std::string shapes_of(const Scenario& scenario) {
       if (use.parameter == static_cast<std::int32_t>(p))
         uses += fmt::format("{}{}", uses.empty() ? "" : "+", name_of(use.producer));
     }
+    std::string place = scenario.stages > 1 ? fmt::format(", stage {}", parameter.stage) : "";
+    if (parameter.tied_to >= 0)
+      place += " tied to " + scenario.parameters[static_cast<std::size_t>(parameter.tied_to)].name;
+    if (parameter.thaws_at > 0) place += fmt::format(", thaws at step {}", parameter.thaws_at);
     text += fmt::format("{}{} ({}, {}{}{}{})", p == 0 ? "" : ", ", parameter.name,
                         fmt::join(parameter.shape, "x"), uses.empty() ? "unused" : uses,
-                        parameter.expert ? ", expert" : "", parameter.trainable ? "" : ", frozen",
-                        parameter.thaws_at > 0 ? fmt::format(", thaws at step {}", parameter.thaws_at) : "");
+                        parameter.expert ? ", expert" : "", parameter.trainable ? "" : ", frozen", place);
   }
   return text;
 }
@@ -155,6 +179,9 @@ std::string describe(const Scenario& scenario) {
   if (!scenario.token_counts.empty())
     text += fmt::format(" {} with another number of tokens.",
                         count(std::ssize(scenario.token_counts), "microbatch"));
+  if (scenario.stages > 1)
+    text += fmt::format(" {} pipeline stages of {}.", scenario.stages, count(scenario.ranks, "rank"));
+  if (scenario.clip > 0) text += fmt::format(" Clipping by 2^-{}.", scenario.clip);
   if (scenario.outer > 1)
     text += fmt::format(
         " {} outer groups {}.", scenario.outer,

@@ -113,11 +113,21 @@ enum class DataMode : std::uint8_t { provenance, integers };
 std::string_view name_of(DataMode mode);
 
 enum class Producer : std::uint8_t {
-  fused,    ///< writes main_grad itself, by the protocol under test
-  unfused,  ///< returns a real gradient through autograd
-  other,    ///< another op that writes main_grad itself and always chooses the right beta
+  fused,     ///< writes main_grad itself, by the protocol under test
+  unfused,   ///< returns a real gradient through autograd
+  other,     ///< another op that writes main_grad itself and always chooses the right beta
+  deferred,  ///< as fused, but its writes of all microbatches are drained after the last backward
+  assigned,  ///< as unfused, but backward_dw assigns the gradient to param.grad after the backward
 };
+inline constexpr int kProducers = 5;
 std::string_view name_of(Producer producer);
+/// One line about when it writes what, for people.
+std::string_view describe(Producer producer);
+/// True where the producer's gradient goes through param.grad; R7 has no fusion.
+constexpr bool returns_gradient(Producer producer, WriteMode mode) {
+  return producer == Producer::unfused || producer == Producer::assigned ||
+         (producer == Producer::fused && mode == WriteMode::r7);
+}
 
 struct ScenarioParameter {
   std::string name;
@@ -127,6 +137,8 @@ struct ScenarioParameter {
   bool trainable = true;
   bool expert = false;        ///< reduced over the expert-data-parallel group
   std::int32_t unit = 0;      ///< FSDP unit; also the bucket boundary of sharded strategies
+  std::int32_t stage = 0;     ///< the pipeline stage that has it
+  std::int32_t tied_to = -1;  ///< an earlier parameter of another stage whose weight this is a copy of
   std::int32_t thaws_at = 0;  ///< frozen in the steps before this one
   bool operator==(const ScenarioParameter&) const = default;
   std::int64_t rows() const { return shape.empty() ? 1 : shape[0]; }
@@ -143,13 +155,13 @@ struct ScenarioUse {
   bool operator==(const ScenarioUse&) const = default;
 };
 
-/// The parameter has no use there; -1 stands for every step, rank or microbatch.
+/// The parameter has no use there; -1 stands for every step, rank or microbatch. A rank of its stage.
 struct Silence {
   std::int32_t parameter = 0, step = -1, rank = -1, microbatch = -1;
   bool operator==(const Silence&) const = default;
 };
 
-/// Another number of tokens there; 0 is an empty microbatch.
+/// Another number of tokens there, on every stage; 0 is an empty microbatch.
 struct TokenCount {
   std::int32_t rank = 0, microbatch = 0;
   std::int64_t tokens = 0;
@@ -162,7 +174,8 @@ struct Scenario {
   std::string name;
   std::uint64_t seed = 1;
 
-  std::int32_t ranks = 2;            ///< data-parallel ranks (context-parallel peers included)
+  std::int32_t ranks = 2;            ///< data-parallel ranks (context-parallel peers included) of a stage
+  std::int32_t stages = 1;           ///< pipeline stages; rank r of stage k is rank k * ranks + r of all
   std::int32_t expert_parallel = 1;  ///< expert parameters are reduced over ranks / expert_parallel ranks
   std::int32_t outer = 1;            ///< outer groups of ranks / outer consecutive ranks each
   OuterMode outer_mode = OuterMode::replicate;
@@ -192,6 +205,7 @@ struct Scenario {
   Scaling scaling = Scaling::before;
   DType main_grad = DType::f32;
   DType comm = DType::f32;
+  std::int32_t clip = 0;  ///< clipping multiplies the gradient by 2^-clip
   DataMode data = DataMode::provenance;
 
   std::optional<Fp8Training> fp8;  ///< matrices live in FP8; without it weights never exist
@@ -200,6 +214,14 @@ struct Scenario {
 
   bool operator==(const Scenario&) const = default;
 };
+
+/// Ranks of all stages. Functions below take any of them.
+constexpr std::int32_t world_size(const Scenario& scenario) {
+  return scenario.ranks * scenario.stages;
+}
+
+/// The other copy of a weight that two pipeline stages have, or -1.
+std::int32_t tied_copy(const Scenario& scenario, std::int32_t parameter);
 
 /// Tokens of that rank and microbatch.
 std::int64_t tokens_of(const Scenario& scenario, std::int32_t rank, std::int32_t microbatch);
@@ -216,7 +238,7 @@ inline bool is_trained(const ScenarioParameter& parameter, std::int32_t step) {
 bool is_used(const Scenario& scenario, std::int32_t parameter, std::int32_t step, std::int32_t rank,
              std::int32_t microbatch);
 
-/// The ranks whose gradients of the parameter are summed with those of `rank`, ascending.
+/// The ranks of its stage whose gradients of the parameter are summed with those of `rank`, ascending.
 std::vector<std::int32_t> reduction_domain(const Scenario& scenario, std::int32_t parameter,
                                            std::int32_t rank);
 

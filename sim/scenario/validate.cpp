@@ -71,6 +71,13 @@ void judge_mesh(const Scenario& s, const Judge& judge) {
   if (s.ranks % s.expert_parallel != 0)
     judge.fail("mesh",
                fmt::format("{} ranks are not divisible by expert_parallel {}", s.ranks, s.expert_parallel));
+  judge.in_range("mesh.stages", s.stages, limits::kRanks);
+  if (world_size(s) > limits::kRanks.high)
+    judge.fail("mesh.stages", fmt::format("{} stages of {} ranks are more than {} ranks; use fewer", s.stages,
+                                          s.ranks, limits::kRanks.high));
+  if (s.stages > 1 && s.fp8)
+    judge.fail("mesh.stages",
+               fmt::format("{} pipeline stages with FP8 weights are not modelled; use 1 stage", s.stages));
 }
 
 /// The outer groups of a hybrid mesh, and the switches that some owners have.
@@ -104,6 +111,38 @@ void judge_outer(const Scenario& s, const Judge& judge) {
                     name_of(s.strategy), s.outer));
 }
 
+/// The stage of a parameter, and what it says of the copy on another one.
+void judge_stage(const Scenario& s, std::size_t index, const std::string& path, const Judge& judge) {
+  const ScenarioParameter& parameter = s.parameters[index];
+  judge.index(path + ".stage", parameter.stage, s.stages, "stages");
+  if (parameter.tied_to < 0) return;
+  const std::string tied = path + ".tied_to";
+  judge.index(tied, parameter.tied_to, static_cast<std::int64_t>(index), "earlier parameters");
+  const ScenarioParameter& other = s.parameters[static_cast<std::size_t>(parameter.tied_to)];
+  if (other.stage == parameter.stage)
+    judge.fail(tied, fmt::format("\"{}\" is on stage {} too; two uses of one parameter tie it there",
+                                 other.name, other.stage));
+  if (other.shape != parameter.shape || other.dtype != parameter.dtype ||
+      other.trainable != parameter.trainable || other.thaws_at != parameter.thaws_at)
+    judge.fail(tied,
+               fmt::format("\"{}\" has another shape, dtype, trainable or thaws_at; a copy has the same",
+                           other.name));
+  if (other.expert || parameter.expert)
+    judge.fail(tied, "an expert's weight has no copy on another stage; leave it out");
+  const bool is_third =
+      other.tied_to >= 0 ||
+      std::count_if(s.parameters.begin(), s.parameters.begin() + static_cast<std::ptrdiff_t>(index),
+                    [&](const ScenarioParameter& p) { return p.tied_to == parameter.tied_to; }) > 0;
+  if (is_third)
+    judge.fail(tied,
+               fmt::format("\"{}\" is one of two copies already; a weight has at most two", other.name));
+  if (!sums_tied_copies(s.strategy))
+    judge.fail(tied,
+               fmt::format("the strategy {} has no sum over the copies of two stages; use megatron-ddp, "
+                           "megatron-fsdp-v1 or fsdp2",
+                           name_of(s.strategy)));
+}
+
 void judge_owner(const Scenario& s, const Judge& judge) {
   judge.in_range("owner.bucket_size", s.bucket_size, limits::kBucketSize);
   judge.in_range("owner.slots", s.slots, limits::kSlots);
@@ -118,8 +157,7 @@ void judge_unfused(const Scenario& s, const Judge& judge) {
                            name_of(s.write_mode), name_of(s.strategy)));
   for (std::size_t i = 0; i < s.uses.size(); ++i) {
     const Producer producer = s.uses[i].producer;
-    if (producer == Producer::unfused || (producer == Producer::fused && s.write_mode == WriteMode::r7))
-      continue;
+    if (returns_gradient(producer, s.write_mode)) continue;
     judge.fail(path_of("uses", i) + ".producer",
                fmt::format("\"{}\" under {}, where autograd holds every gradient; use \"unfused\"",
                            name_of(producer), name_of(s.strategy)));
@@ -207,6 +245,7 @@ void judge_parameters(const Scenario& s, const Judge& judge) {
                                              parameter.name, other->second));
     judge.gradient_type(path + ".dtype", parameter.dtype);
     judge.in_range(path + ".unit", parameter.unit, limits::kUnit);
+    judge_stage(s, i, path, judge);
     const auto sum = checked_add(total, judge_shape(parameter.shape, path + ".shape", judge));
     if (!sum || *sum > limits::kMaxElements)
       judge.fail(
@@ -230,11 +269,18 @@ void judge_uses(const Scenario& s, const Judge& judge) {
     judge.index(path + ".parameter", use.parameter, std::ssize(s.parameters), "parameters");
     judge.in_range(path + ".unit", use.unit, {-1, limits::kUnit.high});
     const ScenarioParameter& parameter = s.parameters[static_cast<std::size_t>(use.parameter)];
-    if (parameter.shape.size() == 1 && use.producer != Producer::unfused)
+    const bool returns = use.producer == Producer::unfused || use.producer == Producer::assigned;
+    if (parameter.shape.size() == 1 && !returns)
       judge.fail(path + ".producer",
                  fmt::format("\"{}\" with the 1-D parameter \"{}\": a bias or norm is never fused; use "
                              "\"unfused\"",
                              name_of(use.producer), parameter.name));
+    if (use.producer == Producer::assigned &&
+        std::ranges::count(s.uses, use.parameter, &ScenarioUse::parameter) > 1)
+      judge.fail(path + ".producer",
+                 fmt::format("\"assigned\" replaces what autograd summed for \"{}\", which has other uses; "
+                             "use \"unfused\", or leave the others out",
+                             parameter.name));
   }
 }
 
@@ -242,7 +288,11 @@ void judge_uses(const Scenario& s, const Judge& judge) {
 void judge_provenance(const Scenario& s, const Judge& judge) {
   if (s.data != DataMode::provenance) return;
   std::vector<UseCounts> uses(s.parameters.size());
-  for (const ScenarioUse& use : s.uses) uses[static_cast<std::size_t>(use.parameter)].add(use, s.write_mode);
+  for (const ScenarioUse& use : s.uses) {
+    uses[static_cast<std::size_t>(use.parameter)].add(use, s.write_mode);
+    const std::int32_t copy = tied_copy(s, use.parameter);
+    if (copy >= 0) uses[static_cast<std::size_t>(copy)].add(use, s.write_mode);
+  }
   for (std::size_t i = 0; i < s.parameters.size(); ++i) {
     const ScenarioParameter& parameter = s.parameters[i];
     const auto index = static_cast<std::int32_t>(i);
@@ -262,12 +312,17 @@ void judge_provenance(const Scenario& s, const Judge& judge) {
 
 }  // namespace
 
+bool sums_tied_copies(Strategy strategy) {
+  return strategy < Strategy::fsdp_v2 || strategy == Strategy::fsdp2;
+}
+
 void validate(const Scenario& scenario, const std::string& where) {
   const Judge judge(where);
   judge.label("name", scenario.name);
   judge.label("fault", scenario.fault);
   judge.gradient_type("numerics.main_grad", scenario.main_grad);
   judge.gradient_type("numerics.comm", scenario.comm);
+  judge.in_range("numerics.clip", scenario.clip, limits::kClip);
   judge_mesh(scenario, judge);
   judge_outer(scenario, judge);
   judge_owner(scenario, judge);

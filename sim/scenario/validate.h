@@ -23,6 +23,7 @@ inline constexpr Range kTokens{0, 65536};
 inline constexpr Range kSlots{1, 64};
 inline constexpr Range kHistory{1, 1024};
 inline constexpr Range kUnit{0, 65535};
+inline constexpr Range kClip{0, 4};
 inline constexpr Range kSize{0, std::numeric_limits<std::int64_t>::max()};
 /// Elements of all parameters. 2^34 admits a model of 8 billion parameters (a Llama-3-8B has 2^32.9) and
 /// keeps the bytes of its buffers on 1024 ranks below 2^63.
@@ -31,6 +32,11 @@ inline constexpr Range kBucketSize{0, kMaxElements};
 /// Bytes of a name; it stands in sentences.
 inline constexpr std::int64_t kMaxNameBytes = 256;
 }  // namespace limits
+
+/// True for owners that sum the copies of a weight on two pipeline stages after their own reduction, each
+/// rank what it owns. Both copies must be cut alike (W28), so owners that cut several parameters as one give
+/// them a bucket of their own.
+bool sums_tied_copies(Strategy strategy);
 
 /// Returns when the scenario is valid, else throws bad_input: `where`, the JSON path, the value, and what
 /// would be right. Whether `fault` names an entry of the zoo is for the zoo to say.

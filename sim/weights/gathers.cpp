@@ -28,7 +28,7 @@ void Gathers::launch(std::size_t b, Direction direction) {
   State& now = state(b, direction);
   if (now.is_whole || store_.bucket_codes(b, direction).numel == 0) return;
   const OwnerBucket& bucket = job_.geometry.buckets[b];
-  const auto ranks = job_.reduction_ranks(bucket.expert);
+  const auto ranks = job_.reduction_ranks(bucket);
   const Stream stream = job_.scenario.overlap ? Stream::reduce : Stream::compute;
   job_.order(Stream::compute, stream, ranks);
   const BucketViews views{bucket, store_.bucket_codes(b, direction)};
@@ -47,7 +47,7 @@ void Gathers::launch(std::size_t b, Direction direction) {
 void Gathers::await(std::size_t b, Direction direction) {
   State& now = state(b, direction);
   if (!now.arrives) return;
-  const auto ranks = job_.reduction_ranks(job_.geometry.buckets[b].expert);
+  const auto ranks = job_.reduction_ranks(job_.geometry.buckets[b]);
   job_.build.op(Wait{*now.arrives}, job_.why(Purpose::none), Stream::compute, ranks);
   now.arrives.reset();
 }
@@ -100,7 +100,7 @@ void Gathers::forget() {
 void Gathers::undefine_rest(std::size_t b, Direction direction) {
   const OwnerBucket& bucket = job_.geometry.buckets[b];
   const BucketViews views{bucket, store_.bucket_codes(b, direction)};
-  const auto ranks = job_.reduction_ranks(bucket.expert);
+  const auto ranks = job_.reduction_ranks(bucket);
   const View whole = views.whole;
   const auto slice_at = [&](std::int32_t i) {
     return views.slice(job_.slice_of(ranks[static_cast<std::size_t>(i)], bucket.expert));

@@ -105,7 +105,7 @@ void measure(Job& job, const WeightStore& store, const Quantiser& quantiser) {
     const std::int32_t group = domain_size(job.scenario, packed.expert);
     if (group == 1) continue;
     const Communicate reduce{Collective::all_reduce, Reduction::maximum, group};
-    job.build.op(reduce, why, Stream::compute, job.reduction_ranks(packed.expert));
+    job.build.op(reduce, why, Stream::compute, job.reduction_ranks({.expert = packed.expert}));
     job.build.on(packed.all).on(packed.all);
   }
 }

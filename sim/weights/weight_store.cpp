@@ -144,7 +144,7 @@ std::vector<WeightPiece> WeightStore::pieces_of(std::int32_t parameter) const {
   const bool sharded = shards_gradient(job_.scenario.strategy);
   const BufferId master = job_.masters[static_cast<std::size_t>(b)];
   std::vector<WeightPiece> pieces(job_.all_ranks.size());
-  const auto ranks = job_.reduction_ranks(bucket.expert);
+  const auto ranks = job_.reduction_ranks(bucket);
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     const std::int64_t position = job_.slice_of(ranks[i], bucket.expert);
     const std::int64_t lo = sharded ? position * bucket.slice() : 0;

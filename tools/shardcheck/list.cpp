@@ -1,6 +1,7 @@
 // shardcheck list: what there is, one table a subject.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <ostream>
 
 #include "backends/faulty/faults.h"
@@ -14,6 +15,8 @@
 #include "properties/layout_laws/zoo.h"
 #include "properties/property.h"
 #include "sim/faults/zoo.h"
+#include "sim/owners/rows.h"
+#include "sim/producers/catalogue.h"
 #include "sim/scenario/examples.h"
 #include "tools/shardcheck/nearest.h"
 #include "tools/shardcheck/options.h"
@@ -142,6 +145,29 @@ Table list_quirks() {
   return table;
 }
 
+Table list_owners() {
+  Table table({"owner", "rows", "what it keeps, and when it reduces (wgrad)"});
+  for (int i = 0; i < kStrategies; ++i) {
+    const auto strategy = static_cast<Strategy>(i);
+    const auto count = std::ranges::count(owner_rows(), strategy, &OwnerRow::strategy);
+    table.row({name_of(strategy), fmt::format("{}", count), describe(strategy)});
+  }
+  return table;
+}
+
+Table list_owner_rows() {
+  Table table({"owner", "state", "event", "effect"});
+  for (const OwnerRow& row : owner_rows()) table.row({name_of(row.strategy), row.state, row.event, row.effect});
+  return table;
+}
+
+Table list_producers() {
+  Table table({"producer", "what it is", "in a scenario", "what it does, or why it is not modelled"});
+  for (const ProducerKind& kind : producer_kinds())
+    table.row({kind.id, kind.what, kind.scenario.empty() ? "not modelled" : kind.scenario, kind.remark});
+  return table;
+}
+
 struct Subject {
   std::string_view name;
   std::string_view summary;
@@ -162,6 +188,10 @@ constexpr Subject kSubjects[] = {
     {"quirks", "laws that a system breaks by its own code, with the smallest model", list_quirks},
     {"profiles", "arithmetic of chips' matrix products, measured or published: for --profile", list_profiles},
     {"scenarios", "examples with the shapes of real models: for check --scenario", list_scenarios},
+    {"owners", "who keeps the gradients: the field owner.strategy of a scenario", list_owners},
+    {"owner-rows", "rows of the owners' state machines, each taken by the property owner-rows", list_owner_rows},
+    {"producers", "kinds of producers of wgrad 4.1: the field uses[].producer of a scenario, and others",
+     list_producers},
     {"protocols", "write modes: who chooses beta, today and by every redesign", list_protocols},
     {"numeric-faults", "what a kernel or a collective gets wrong: for --backend faulty:NAME",
      list_numeric_fault_table},

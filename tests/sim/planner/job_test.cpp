@@ -27,8 +27,8 @@ TEST(Job, PutsTheMembersOfAReductionGroupNextToEachOther) {
   s.ranks = 6;
   s.expert_parallel = 2;
   const Job job(s);
-  EXPECT_EQ(describe(job.reduction_ranks(false)), "ranks 0 to 5");
-  EXPECT_EQ(describe(job.reduction_ranks(true)), "ranks 0, 2, 4, 1, 3, 5");
+  EXPECT_EQ(describe(job.reduction_ranks({.expert = false})), "ranks 0 to 5");
+  EXPECT_EQ(describe(job.reduction_ranks({.expert = true})), "ranks 0, 2, 4, 1, 3, 5");
 }
 
 TEST(Job, AnOrderIsARecordAndAWaitOfANewEvent) {

@@ -55,6 +55,68 @@ TEST(Validate, Ranges) {
   refuses([](Scenario& s) { s.token_counts = {{.tokens = -1}}; }, "schedule.token_counts[0].tokens");
 }
 
+/// Two stages; the second has a copy of the first parameter.
+void tie(Scenario& s) {
+  s.stages = 2;
+  s.parameters.push_back({.name = "head", .shape = {2, 2}, .stage = 1, .tied_to = 0});
+  s.uses.push_back({.parameter = 1});
+}
+
+TEST(Validate, PipelineStages) {
+  expect_sentence(tie, "");
+  expect_sentence([](Scenario& s) { s.stages = 1024; },
+                  "mesh.stages: 1024 stages of 2 ranks are more than 1024 ranks; use fewer");
+  expect_sentence(
+      [](Scenario& s) {
+        s.stages = 2;
+        s.fp8 = Fp8Training{.recipe = "te-mxfp8"};
+      },
+      "mesh.stages: 2 pipeline stages with FP8 weights are not modelled; use 1 stage");
+  expect_sentence([](Scenario& s) { s.parameters[0].stage = 1; },
+                  "parameters[0].stage: 1 is out of range; the scenario has the stages 0 to 0");
+  expect_sentence([](Scenario& s) { s.clip = 5; }, "numerics.clip: 5 is out of range; give 0 to 4");
+}
+
+TEST(Validate, CopiesOfAWeight) {
+  const auto refuses = [](const Change& change, const std::string& said) {
+    expect_sentence(
+        [&](Scenario& s) {
+          tie(s);
+          change(s);
+        },
+        said);
+  };
+  refuses([](Scenario& s) { s.parameters[1].stage = 0; },
+          "parameters[1].tied_to: \"w0\" is on stage 0 too; two uses of one parameter tie it there");
+  refuses(
+      [](Scenario& s) { s.parameters[1].dtype = DType::f16; },
+      "parameters[1].tied_to: \"w0\" has another shape, dtype, trainable or thaws_at; a copy has the same");
+  refuses([](Scenario& s) { s.parameters[0].expert = true; },
+          "parameters[1].tied_to: an expert's weight has no copy on another stage; leave it out");
+  refuses(
+      [](Scenario& s) {
+        s.parameters.push_back({.name = "third", .shape = {2, 2}, .stage = 1, .tied_to = 0});
+      },
+      "parameters[2].tied_to: \"w0\" is one of two copies already; a weight has at most two");
+  refuses(
+      [](Scenario& s) {
+        s.strategy = Strategy::deepspeed_1;
+        s.uses[0].producer = s.uses[1].producer = Producer::unfused;
+      },
+      "parameters[1].tied_to: the strategy deepspeed-1 has no sum over the copies of two stages; use "
+      "megatron-ddp, megatron-fsdp-v1 or fsdp2");
+}
+
+TEST(Validate, AnAssignedGradientIsTheOnlyOne) {
+  expect_sentence([](Scenario& s) { s.uses[0].producer = Producer::assigned; }, "");
+  expect_sentence(
+      [](Scenario& s) {
+        s.uses = {{.producer = Producer::assigned}, {.producer = Producer::unfused}};
+      },
+      "uses[0].producer: \"assigned\" replaces what autograd summed for \"w0\", which has other uses; use "
+      "\"unfused\", or leave the others out");
+}
+
 TEST(Validate, TheEndsOfTheRangesAreValid) {
   expect_sentence(
       [](Scenario& s) {
@@ -195,10 +257,51 @@ TEST(Validate, ABiasIsNeverFused) {
   expect_sentence(one_dimensional(Producer::unfused), "");
 }
 
+TEST(Validate, OuterGroupsAndSwitchesBelongToTheOwnersThatHaveThem) {
+  expect_sentence([](Scenario& s) { s.outer = 2; },
+                  "mesh.outer: the strategy megatron-ddp has no outer groups; use 1, or a strategy that has, "
+                  "as megatron-fsdp-v1/optim_grads or fsdp2");
+  expect_sentence(
+      [](Scenario& s) {
+        s.strategy = Strategy::fsdp_optim_grads;
+        s.ranks = 3;
+        s.outer = 2;
+      },
+      "mesh.outer: 3 ranks are not divisible by 2 outer groups times expert_parallel 1");
+  expect_sentence(
+      [](Scenario& s) {
+        s.strategy = Strategy::megatron_ddp_zero1;
+        s.outer = 2;
+        s.outer_mode = OuterMode::shard;
+      },
+      "mesh.outer_mode: \"shard\" is of Megatron-FSDP with sharded gradients on several outer groups, and "
+      "this is megatron-ddp-zero1 on 2; use \"replicate\"");
+  expect_sentence([](Scenario& s) { s.sync = Sync::last; },
+                  "owner.sync: \"last\" is a switch of fsdp2, and the strategy is megatron-ddp; use "
+                  "\"every\"");
+  expect_sentence([](Scenario& s) { s.outer_sync = Sync::every; },
+                  "owner.outer_sync: \"every\" is a switch of fsdp2 on several outer groups, and this is "
+                  "megatron-ddp on 1; use \"last\"");
+}
+
+TEST(Validate, OwnersOfAutogradsGradientsHaveNoFusedProducers) {
+  expect_sentence([](Scenario& s) { s.strategy = Strategy::fsdp2; },
+                  "uses[0].producer: \"fused\" under fsdp2, where autograd holds every gradient; use "
+                  "\"unfused\"");
+  expect_sentence(
+      [](Scenario& s) {
+        s.strategy = Strategy::deepspeed_2;
+        s.write_mode = WriteMode::te_ops;
+      },
+      "protocol.write_mode: te-ops is a protocol of fused producers, and the strategy deepspeed-2 has none; "
+      "use R7");
+}
+
 TEST(Validate, R4NeedsPersistentDestinations) {
   for (int i = 0; i < kStrategies; ++i) {
     Scenario s = small_scenario();
     s.strategy = static_cast<Strategy>(i);
+    if (is_unfused_only(s.strategy)) continue;  // refused for another reason
     s.write_mode = WriteMode::r4;
     const bool refused = sentence(s).find("R4 speaks of persistent destinations only") != std::string::npos;
     EXPECT_EQ(refused, has_leases(s.strategy)) << name_of(s.strategy);

@@ -1,0 +1,35 @@
+#include "sim/producers/catalogue.h"
+
+namespace shardcheck {
+
+std::span<const ProducerKind> producer_kinds() {
+  static constexpr ProducerKind kinds[] = {
+      {"Q1", "fused accumulate", "producer fused", "beta = 1: zeroed destinations, later uses of a lease"},
+      {"Q2", "fused overwrite", "producer fused", "beta = 0: the first use of a lease"},
+      {"Q3", "fused, no flag attribute", "",
+       "no hook fires, so every owner that counts hooks would wait for ever or reduce without it"},
+      {"Q4", "unfused", "producer unfused", "a real gradient through autograd, folded by the hook"},
+      {"Q5", "alias return", "fault B-02", "illegal: the producer returns a view of main_grad"},
+      {"Q6", "delayed fused", "producer fused, execution delayed",
+       "written after all data gradients of the microbatch; placeholder and flag come before"},
+      {"Q7", "delayed unfused", "producer assigned",
+       "backward_dw assigns param.grad after the backward; the only use of its parameter"},
+      {"Q8", "deferred embedding", "producer deferred",
+       "the writes of all microbatches are drained after the last backward, before the reduction (W32)"},
+      {"Q9", "grouped", "",
+       "a use speaks of one parameter; empty groups are token counts of 0 (B-13), the first expert's flag is "
+       "fault B-03"},
+      {"Q10", "single grouped weight", "",
+       "the same bytes as one matrix with the rows of all experts; what breaks is fault B-15"},
+      {"Q11", "GTP distributed weight", "", "it has a mesh axis of its own, beside data-parallel and outer"},
+      {"Q12", "frozen weight", "trainable false, thaws_at", "no product, no flag, nothing for autograd"},
+      {"Q13", "bias, norm", "a 1-D shape", "never fused, always folded"},
+      {"Q14", "unused this microbatch", "schedule.silent", "no event at all, on any ranks and microbatches"},
+      {"Q15", "CUDA-graph replay", "execution graph", "the beta of the first execution is replayed"},
+      {"Q16", "accumulate through .grad", "",
+       "a proposal: it needs a gradient type of the parameter's own in the framework (R8)"},
+  };
+  return kinds;
+}
+
+}  // namespace shardcheck
