@@ -84,6 +84,7 @@ std::vector<Finding> bystanders(Backend& backend, const Scenario& scenario) {
   const auto added = static_cast<std::int32_t>(scenario.parameters.size());
   ScenarioParameter bystander{.name = "bystander", .shape = {2, 3}};
   bystander.unit = scenario.parameters.back().unit;
+  bystander.stage = scenario.parameters.back().stage;
   Scenario unused = scenario, frozen = scenario;
   unused.parameters.push_back(bystander);
   bystander.trainable = false;

@@ -33,9 +33,11 @@ void draw_aborts(Draw& draw, Scenario& s) {
 }
 
 void draw_thawing(Draw& draw, Scenario& s) {
-  ScenarioParameter& parameter =
-      s.parameters[static_cast<std::size_t>(draw.below(static_cast<std::int32_t>(s.parameters.size())))];
-  if (parameter.trainable) parameter.thaws_at = 1 + draw.below(s.steps - 1);
+  const std::int32_t p = draw.below(static_cast<std::int32_t>(s.parameters.size()));
+  if (!s.parameters[static_cast<std::size_t>(p)].trainable) return;
+  const std::int32_t step = 1 + draw.below(s.steps - 1), copy = tied_copy(s, p);
+  s.parameters[static_cast<std::size_t>(p)].thaws_at = step;
+  if (copy >= 0) s.parameters[static_cast<std::size_t>(copy)].thaws_at = step;
 }
 
 /// The part of the events that `set` draws stays if the scenario is then as sound as before.

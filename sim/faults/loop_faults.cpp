@@ -45,9 +45,10 @@ bool armed_in_a_fresh_process(Planned& planned, const Scenario& s) {
 /// Its ops are there before it thaws.
 bool takes_part_early(Planned& planned, const Scenario& s) {
   Scenario early = s;
-  early.parameters.front().thaws_at = 0;
+  for (ScenarioParameter& p : early.parameters) p.thaws_at = 0;
   if (!replan(planned, early, Lapse::none)) return false;
-  planned.plan.parameters.front().thaws_at = s.parameters.front().thaws_at;
+  for (std::size_t p = 0; p < s.parameters.size(); ++p)
+    planned.plan.parameters[p].thaws_at = s.parameters[p].thaws_at;
   return true;
 }
 

@@ -107,6 +107,9 @@ inline void rerun_persistent(Scenario& s) {
 inline void thaws(Scenario& s) {
   prepare::two_steps(s);
   s.parameters.front().thaws_at = 1;
+  for (ScenarioParameter& p : s.parameters) {
+    if (p.tied_to == 0) p.thaws_at = 1;
+  }
 }
 inline void thawing(Scenario& s) {
   prepare::reference(s);
