@@ -14,8 +14,8 @@
 namespace shardcheck {
 namespace {
 
-/// Of ten microseconds that the host needs for an op, fifty; short against a person's patience.
-constexpr std::chrono::microseconds kLate{500};
+/// The host needs some ten microseconds to enqueue an op, and as long to read a range.
+constexpr std::chrono::microseconds kLate{2000};
 
 /// What the CPU says of the race: its answer is certain.
 std::string certain_text(const ScheduledRace& race) {
