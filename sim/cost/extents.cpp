@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "sim/cost/tensor_work.h"
-
 namespace shardcheck::cost {
 namespace {
 
@@ -45,7 +43,6 @@ StepMemory memory_of(const StepJob& job) {
     if (is_staged) memory.staging += static_cast<double>(piece.whole) * job.widths.gradient_wire;
   }
   if (has_leases(job)) memory.leases = job.slots * lease_bytes(job);
-  if (job.system->packs) memory.autograd = static_cast<double>(largest(job)) * gradient_bytes(job);
   return memory;
 }
 

@@ -22,7 +22,8 @@ std::int64_t gradient_extent(const StepJob& job, const Piece& piece);
 /// Elements of the weights between uses.
 std::int64_t weight_extent(const StepJob& job, const Piece& piece);
 
-/// All that does not depend on the order of ops; leases for job.slots of them, and nothing gathered.
+/// All that does not depend on the order of ops; leases for job.slots of them, nothing gathered and no
+/// gradient on its way.
 StepMemory memory_of(const StepJob& job);
 
 /// Bytes of one lease: all are as large as the largest piece.

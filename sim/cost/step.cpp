@@ -33,6 +33,7 @@ struct PieceState {
   double arrives = 0;        ///< the end of its gather
   bool is_gathered = false;  ///< or on its way
   std::int32_t slot = -1;    ///< its open lease
+  double grads = 0;          ///< bytes of gradients that autograd holds for it
 };
 
 /// Storage of leases, recycled as sim/owners/lease_owner.cpp does.
@@ -171,6 +172,7 @@ class Planner {
       product(Work::dgrad, tensor);
       open_lease(piece);
       product(Work::wgrad, tensor);
+      if (job_.system->packs) hold_gradient(tensor);
     }
     if (--state.left > 0) return;
     if (pass == Pass::backward || job_.reshards) drop(piece);
@@ -239,14 +241,28 @@ class Planner {
     free_[0] = std::max(free_[0], slots_[best].released);
   }
 
+  void hold_gradient(std::ptrdiff_t tensor) {
+    const auto at = static_cast<std::size_t>(tensor);
+    const double bytes = static_cast<double>(job_.parameters[at].numel()) * gradient_bytes(job_);
+    state_of(piece_of_[at]).grads += bytes;
+    grads_ += bytes;
+    figures_.memory.autograd = std::max(figures_.memory.autograd, grads_);
+  }
+
+  void pack(std::int32_t piece) {
+    touch(Work::pack, Lane::compute, piece, piece_at(piece).whole,
+          gradient_bytes(job_) + job_.widths.gradient_wire);
+    grads_ -= state_of(piece).grads;
+    state_of(piece).grads = 0;
+  }
+
   /// All gradients of the piece are there.
   void reduce(std::int32_t piece) {
     const Piece& moved = piece_at(piece);
     const Widths& widths = job_.widths;
     if (has_leases(job_)) {
       take_slot(piece);
-      if (job_.system->packs)
-        touch(Work::pack, Lane::compute, piece, moved.whole, gradient_bytes(job_) + widths.gradient_wire);
+      if (job_.system->packs) pack(piece);
     }
     free_[1] = std::max(free_[1], free_[0]);
     const bool is_staged = !has_leases(job_) && widths.gradient != widths.gradient_wire;
@@ -329,7 +345,8 @@ class Planner {
   std::vector<Slot> slots_;
   std::size_t next_ = 0;  // of forth_ or back_, in this pass
   std::int64_t microbatch_ = -1, closings_ = 0;
-  double live_ = 0;  // bytes of gathered weights
+  double live_ = 0;   // bytes of gathered weights
+  double grads_ = 0;  // bytes of gradients that autograd holds
   std::array<double, kLanes> free_{};
   StepFigures figures_;
 };

@@ -164,9 +164,8 @@ ExitStatus plan_verb(Session& session, const Arguments& arguments) {
       "Exit "
       "status 1 when ops race.");
   options.note(
-      "`shardcheck plan --model MODEL --mesh AXES` plans a known model at any world size; with --help it "
-      "says "
-      "more.");
+      "`shardcheck plan --model MODEL --mesh AXES` plans a known model at any world size; --help there says "
+      "how.");
   if (!options.parse(arguments, session)) return ExitStatus::held;
   const Counterexample given = case_named(name);
   if (given.kind != nullptr)

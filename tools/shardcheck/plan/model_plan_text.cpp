@@ -92,7 +92,7 @@ std::string memory_text(const cost::StepMemory& m, const Terminal& terminal) {
   };
   add("staging", m.staging, "gradients in the type of the wire");
   add("leases", m.leases, "slots of the largest bucket");
-  add("autograd", m.autograd, "gradients of the largest bucket before they are packed");
+  add("autograd", m.autograd, "gradients that wait to be packed");
   add("gathered weights", m.gathered, "the most at once: in use, and the next one on its way");
   table.row({"peak", bytes_text(m.peak()), "without activations and workspaces"});
   return table.text(terminal);

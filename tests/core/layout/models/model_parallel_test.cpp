@@ -40,6 +40,12 @@ TEST(ModelParallel, ExpertsAreSharedOut) {
   EXPECT_EQ(sum, experts);
 }
 
+TEST(ModelParallel, AnExpertIsReadFromAName) {
+  EXPECT_EQ(expert_in("model.layers.7.mlp.experts.31.up_proj.weight"), 31);
+  EXPECT_EQ(expert_in("model.layers.7.mlp.experts.up_proj"), std::nullopt);
+  EXPECT_EQ(expert_in("model.layers.7.mlp.shared_experts.up_proj.weight"), std::nullopt);
+}
+
 TEST(ModelParallel, WhatDoesNotDivideIsRefused) {
   EXPECT_THROW(local_model(find_model("gpt3-175b")->make(), {.tensor = 2}), Error);
   EXPECT_THROW(local_model(find_model("mixtral-8x7b")->make(), {.expert = 3}), Error);

@@ -53,6 +53,14 @@ TEST(NamedModels, DeepSeekQuantisesWhatItsCheckpointQuantises) {
   EXPECT_EQ(all, 684'489'845'504);
 }
 
+TEST(NamedModels, KnowTheExpertsOfATokenAndTheTables) {
+  EXPECT_EQ(find_model("mixtral-8x7b")->routed, 2);
+  EXPECT_EQ(find_model("deepseek-v3")->routed, 8);
+  EXPECT_EQ(find_model("llama3-8b")->routed, 0);
+  EXPECT_TRUE(is_lookup({.name = "model.embed_tokens.weight"}));
+  EXPECT_FALSE(is_lookup({.name = "wte.weight"})) << "the tied head multiplies with it";
+}
+
 TEST(NamedModels, ALayerIsReadFromAName) {
   EXPECT_EQ(layer_in("transformer.h.11.ln.weight"), 11);
   EXPECT_EQ(layer_in("wh.11.ln.weight"), std::nullopt);
