@@ -20,6 +20,8 @@ class OneView : public Owner {
   std::vector<Piece> acquire(std::int32_t) override { return {{{main_, 0, 128}, 0}}; }
   void parameter_done(std::int32_t) override {}
   void end_backward(bool) override {}
+  void abort_step() override {}
+  void resume() override {}
   void finish() override {}
 
  private:
