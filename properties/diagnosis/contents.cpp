@@ -94,7 +94,7 @@ std::string name_of(const Subject& subject, std::int64_t contribution) {
 
 std::string weight_text(double weight) {
   const double inverse = 1 / weight;
-  const bool unit_fraction = std::fabs(weight) < 1 && inverse == std::round(inverse);
+  const bool unit_fraction = weight != 0 && std::fabs(weight) < 1 && inverse == std::round(inverse);
   return unit_fraction ? fmt::format("{}1/{}", weight < 0 ? "-" : "", std::fabs(inverse))
                        : fmt::format("{}", weight);
 }

@@ -20,6 +20,7 @@
 #include "tools/shardcheck/junit_report.h"
 #include "tools/shardcheck/options.h"
 #include "tools/shardcheck/output_file.h"
+#include "tools/shardcheck/probing.h"
 #include "tools/shardcheck/progress.h"
 #include "tools/shardcheck/replaying.h"
 #include "tools/shardcheck/report.h"
@@ -45,6 +46,7 @@ struct CheckOptions {
   std::int64_t cases = 0;  ///< 0: not given
   std::optional<double> seconds;
   std::string scenario;
+  bool probes = false;
   std::int64_t exhaustive = 0;  ///< 0: not given
   std::int64_t threads = std::max(1u, std::thread::hardware_concurrency());
   OutputFile json, junit;
@@ -66,6 +68,10 @@ bool parse(CheckOptions& check, const Arguments& arguments, Session& session) {
   options.flag(check.scenario, {"scenario", "FILE",
                                 "one case instead of random ones: a JSON file, or an example by name "
                                 "(`shardcheck list scenarios`)"});
+  options.flag(check.probes,
+               {"probe", "",
+                "with --scenario: no property, but the weight with which every contribution enters, "
+                "from one-hot runs"});
   options.flag(
       check.exhaustive, {1, 8},
       {"exhaustive", "N", "every scenario up to N ranks, microbatches and uses, instead of random ones"});
@@ -79,6 +85,10 @@ bool parse(CheckOptions& check, const Arguments& arguments, Session& session) {
   if (!options.parse(arguments, session)) return false;
   if (!check.scenario.empty() && check.exhaustive > 0)
     throw bad_input("--exhaustive", "does not go with --scenario, which is one scenario");
+  if (check.probes && check.scenario.empty())
+    throw bad_input("--probe", "needs one scenario; give --scenario FILE");
+  if (check.probes && (!check.properties.empty() || check.exhaustive > 0 || check.junit.is_wanted()))
+    throw bad_input("--probe", "asks no property: leave properties, --exhaustive and --junit out");
   if (check.json.is_standard_output() && check.junit.is_standard_output())
     throw bad_input("--junit -", "--json writes to standard output already; give one of them a file");
   if (session.processes.is_first()) {
@@ -369,11 +379,24 @@ class Check {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
+/// A training step's scenario; cases of other kinds have no contributions.
+const Scenario& training_step_of(const CheckOptions& options, const Counterexample& given) {
+  if (given.kind != nullptr)
+    throw bad_input(options.scenario, "this is no training step, so that no contribution can be probed");
+  return given.scenario;
+}
+
 }  // namespace
 
 ExitStatus check_verb(Session& session, const Arguments& arguments) {
   CheckOptions options;
   if (!parse(options, arguments, session)) return ExitStatus::held;
+  if (options.probes) {
+    const Counterexample given = case_named(options.scenario);
+    const Scenario& scenario = training_step_of(options, given);
+    meet(session, options.backend);
+    return probe_verb(session, {options.scenario, scenario}, options.backend, options.json);
+  }
   Selection selection{.given = given_in(options), .properties = {}};
   selection.properties = selection_of(options, selection.given);
   begin_together(options, session);  // after what every process can get wrong alike

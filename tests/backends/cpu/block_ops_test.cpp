@@ -202,7 +202,7 @@ TEST(BlockOps, RecordedQuantisations) {
     const int scale_bytes = bench.named.scale_format == FormatId::f32 ? 4 : 1;
     const auto expect = [&](const char* field, const std::string& found) {
       if (!recorded.contains(field)) return;
-      EXPECT_EQ(found, recorded.at(field)) << recorded.at("name") << " " << field;
+      EXPECT_EQ(found, recorded.at(field).get<std::string>()) << recorded.at("name") << " " << field;
       ++compared;
     };
     expect("data_fnv64", fnv(m.row, 1));

@@ -53,7 +53,8 @@ TEST(Json, WrongTypes) {
       {"\"ranks\": 2", "\"ranks\": null",
        ": mesh.ranks: null is not a whole number written in digits; give 1 to 1024"},
       {"{\"ranks\": 2}", "[1]",
-       ": mesh: a list of 1 is not an object with the fields ranks, expert_parallel"},
+       ": mesh: a list of 1 is not an object with the fields ranks, stages, expert_parallel, outer, "
+       "outer_mode"},
       {"\"name\": \"w0\"", "\"name\": 7", ": parameters[0].name: 7 is not a text in quotes"},
   });
 }
@@ -89,10 +90,10 @@ TEST(Json, UnknownFieldsNameTheNearestKnownOne) {
       {"\"microbatches\"", "\"microbatch\"",
        ": schedule: unknown field \"microbatch\"; the nearest known one is \"microbatches\" (known are "
        "steps, "
-       "microbatches, tokens, token_counts, silent)"},
+       "microbatches, tokens, token_counts, silent, recompute, aborts, resumes)"},
       {"\"shape\"", "\"Shape\"",
        ": parameters[0]: unknown field \"Shape\"; the nearest known one is \"shape\" (known are name, shape, "
-       "dtype, trainable, expert, unit)"},
+       "dtype, trainable, thaws_at, expert, unit, stage, tied_to)"},
       {"\"owner\"", "\"owners\"",
        ": unknown field \"owners\"; the nearest known one is \"owner\" (known are schema, name, seed, owner, "
        "protocol, mesh, schedule, numerics, fp8, parameters, uses, fault)"},
@@ -116,7 +117,7 @@ TEST(Json, UnknownEnumeratorsListTheKnownOnes) {
       {"\"megatron-ddp\"", "\"ddp\"",
        ": owner.strategy: \"ddp\" is unknown; known are megatron-ddp, megatron-ddp-zero1, "
        "megatron-fsdp-v1/no_shard, megatron-fsdp-v1/optim, megatron-fsdp-v1/optim_grads, "
-       "megatron-fsdp-v1/optim_grads_params"},
+       "megatron-fsdp-v1/optim_grads_params, megatron-fsdp-v2, fsdp2, deepspeed-1, deepspeed-2, deepspeed-3"},
       {"\"R5\"", "\"r5\"",
        ": protocol.write_mode: \"r5\" is unknown; known are te-module, te-ops, R1, R2, R3, R4, R5, R6, R7"},
       {"\"bf16\"", "\"e4m3\"", ": parameters[0].dtype: \"e4m3\" is unknown; known are f32, bf16, f16"},

@@ -55,9 +55,26 @@ TEST(JsonWrite, ReadingUndoesWritingOfEveryEnumerator) {
   };
   for (int i = 0; i < kStrategies; ++i) {
     s.strategy = static_cast<Strategy>(i);
+    s.write_mode = is_unfused_only(s.strategy) ? WriteMode::r7 : WriteMode::r5;
     expect_round_trip();
   }
-  s.strategy = Strategy::megatron_ddp;
+  s.strategy = Strategy::fsdp2;
+  s.ranks = 4;
+  s.outer = 2;
+  for (const Sync sync : {Sync::every, Sync::last}) {
+    s.sync = s.outer_sync = sync;
+    expect_round_trip();
+  }
+  s = small_scenario();
+  s.data = DataMode::integers;
+  s.strategy = Strategy::fsdp_optim_grads;
+  s.outer = 2;
+  for (const OuterMode mode : {OuterMode::replicate, OuterMode::shard}) {
+    s.outer_mode = mode;
+    expect_round_trip();
+  }
+  s = small_scenario();
+  s.data = DataMode::integers;
   for (int i = 0; i < kWriteModes; ++i) {
     s.write_mode = static_cast<WriteMode>(i);
     expect_round_trip();
