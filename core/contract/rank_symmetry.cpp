@@ -34,8 +34,9 @@ View range_of(const Plan& plan, const RankCall& call) {
 std::string text_of(const Plan& plan, const RankCall& call) {
   const Op& op = op_at(plan, call.op);
   const View in = plan.operand(op, 0)[static_cast<std::size_t>(number_of(plan, call))];
-  return fmt::format("{} of {} {} elements of {}", describe(*collective_of(op.action)), in.numel,
-                     name_of(plan.buffer(in.buffer).dtype), name_of(plan, range_of(plan, call)));
+  return fmt::format("{} of {} {} element{} of {}", describe(*collective_of(op.action)), in.numel,
+                     name_of(plan.buffer(in.buffer).dtype), in.numel == 1 ? "" : "s",
+                     name_of(plan, range_of(plan, call)));
 }
 
 /// The first rank whose call is not that of the first rank that calls at all.
@@ -61,7 +62,9 @@ std::string sentence_of(const Plan& plan, const Mismatch& mismatch) {
   sentence += fmt::format(": sizes agree, so {} of rank {} and {} of rank {} are mixed without a sign",
                           name_of(plan, range_of(plan, *one)), one->rank.value,
                           name_of(plan, range_of(plan, *other)), other->rank.value);
-  if (mismatch.more > 0) sentence += fmt::format("; {} more calls are like it", mismatch.more);
+  if (mismatch.more > 0)
+    sentence +=
+        fmt::format("; {} more {} like it", mismatch.more, mismatch.more == 1 ? "call is" : "calls are");
   return sentence;
 }
 

@@ -141,16 +141,17 @@ void call_instead(PlanEdit& edit, const Instead& instead) {
   }
 }
 
-/// The last rank walks the leftover buckets the other way.
+/// The last rank walks the leftover buckets the other way, as far as sizes differ.
 bool walked_backwards(Planned& planned, const Scenario&) {
+  PlanEdit edit(planned);
   Instead instead;
   for (const auto& step : leftovers_of(planned.plan)) {
     for (std::size_t i = 0; i < step.size(); ++i) {
       const std::int32_t other = step[step.size() - 1 - i];
-      if (other != step[i]) instead[step[i]] = other;
+      const bool differs = edit.view(edit.op(step[i]), 0).numel != edit.view(edit.op(other), 0).numel;
+      if (differs) instead[step[i]] = other;
     }
   }
-  PlanEdit edit(planned);
   call_instead(edit, instead);
   return !instead.empty() && edit.commit();
 }
