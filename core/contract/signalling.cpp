@@ -36,7 +36,9 @@ void Signalling::apply(const Op& op) {
     const std::size_t slot = static_cast<std::size_t>(rank.value) * plan_.parameters.size() + parameter;
     Interval& now = intervals_[slot];
     if (frozen && acts) breach("W10", rank, op, "a frozen parameter takes part in the gradient protocol");
-    if (gemm && plan_.buffer(plan_.operand(op, 2)[0].buffer).role != BufferRole::param_grad) ++now.fused;
+    // A deferred write belongs to no interval between two hooks: it is drained when the backwards are over.
+    const bool writes = gemm && plan_.buffer(plan_.operand(op, 2)[0].buffer).role != BufferRole::param_grad;
+    now.fused += writes && !op.why.deferred;
     if (flag) {
       now.cleared |= !flag->value && now.flag && now.fused > 0;
       now.raised += flag->value && !op.why.deferred;  // its write is drained later (W32)

@@ -71,9 +71,7 @@ inline void fused(Scenario& s) {
 inline void hybrid(Scenario& s) {
   reference(s);
   s.fp8.reset();
-  const bool has_shards = has_leases(s.strategy) && allows_outer(s.strategy);
-  if (!has_shards || s.strategy == Strategy::fsdp2)
-    s.strategy = is_unfused_only(s.strategy) ? Strategy::fsdp_v2 : Strategy::fsdp_optim_grads;
+  if (s.strategy != Strategy::fsdp_optim_grads_params) s.strategy = Strategy::fsdp_optim_grads;
   s.sync = Sync::every;
   s.outer_sync = Sync::last;
   s.ranks = 4;
@@ -85,7 +83,7 @@ inline void hybrid(Scenario& s) {
     p.stage = 0;
     p.tied_to = -1;
   }
-  uses(s, {is_unfused_only(s.strategy) ? Producer::unfused : Producer::fused});
+  fused(s);
 }
 /// Two pipeline stages. The first parameter, a matrix of the first one, has a copy on the second.
 inline void pipeline(Scenario& s) {

@@ -8,10 +8,10 @@ namespace {
 
 TEST(OuterFaults, RewriteThePlan) {
   expect_rewrites(add_outer_faults, {
-                                        {"B-30", ""},
-                                        {"B-41", ""},
-                                        {"B-42b", ""},
-                                        {"M-W29", ""},
+                                        {"B-30", "-4 scale@r "},
+                                        {"B-41", "-2 acc+@r +2 RS@r +2 acc=@r "},
+                                        {"B-42b", "-2 AR@r "},
+                                        {"M-W29", "+2 AR@r "},
                                     });
 }
 
