@@ -172,15 +172,22 @@ std::string inexpressible(const Scenario& s) {
   if (s.outer != 1) return "mesh.outer must be 1: the outer axis of a framework is adapter.replicas";
   if (s.sync != Scenario{}.sync || s.outer_sync != Scenario{}.outer_sync || !s.zeroing)
     return "switches of the owner stand in the adapter: sync, all_reduce, zero_grad";
+  if (s.loop != LoopEvents{})
+    return "schedule.recompute, aborts and resumes must be left out: the probe's loop goes straight on";
+  if (s.stages != 1) return "mesh.stages must be 1: the probe has no pipeline";
+  if (s.clip != 0) return "numerics.clip must be 0: the probe does not clip";
   if (s.fp8) return "fp8 must be left out: no adapter has FP8 weights";
   if (s.expert_parallel != 1) return "mesh.expert_parallel must be 1: no adapter has experts";
   if (!s.fault.empty()) return "fault must be empty: the framework is what is tested";
   for (const ScenarioParameter& p : s.parameters) {
     if (p.expert) return fmt::format("parameter {} is an expert, and no adapter has experts", p.name);
+    if (p.thaws_at != 0)
+      return fmt::format("parameter {}: thaws_at must be 0, the probe thaws nothing", p.name);
     if (p.numel() == 0) return fmt::format("parameter {} has no elements", p.name);
   }
   const auto writes = [&](const ScenarioUse& use) {
-    return use.producer != Producer::unfused && s.write_mode != WriteMode::r7;
+    const bool is_late = use.producer == Producer::deferred || use.producer == Producer::assigned;
+    return is_late || (use.producer != Producer::unfused && s.write_mode != WriteMode::r7);
   };
   if (std::ranges::any_of(s.uses, writes))
     return "uses must be \"unfused\" (or the write mode R7): torch.autograd writes no main_grad";

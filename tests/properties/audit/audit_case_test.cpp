@@ -62,6 +62,20 @@ TEST(AuditCaseJson, WhatNoFrameworkExpressesIsNamed) {
   EXPECT_EQ(inexpressible(s), "");
   s.loss = Loss::per_token;
   EXPECT_NE(inexpressible(s).find("loss"), std::string::npos);
+  const auto refused_with = [](auto change, const char* word) {
+    Scenario other = audit_tests::small_case().scenario;
+    change(other);
+    EXPECT_NE(inexpressible(other).find(word), std::string::npos) << word;
+  };
+  // Nothing that the probe would not do is let in and then not done.
+  refused_with([](Scenario& o) { o.outer = 2; }, "adapter.replicas");
+  refused_with([](Scenario& o) { o.stages = 2; }, "mesh.stages must be 1");
+  refused_with([](Scenario& o) { o.clip = 1; }, "numerics.clip must be 0");
+  refused_with([](Scenario& o) { o.sync = Sync::last; }, "stand in the adapter");
+  refused_with([](Scenario& o) { o.zeroing = false; }, "zero_grad");
+  refused_with([](Scenario& o) { o.loop.recompute.all = true; }, "resumes");
+  refused_with([](Scenario& o) { o.parameters[1].thaws_at = 1; }, "thaws_at");
+  refused_with([](Scenario& o) { o.fp8.emplace(); }, "fp8");
 }
 
 }  // namespace

@@ -72,6 +72,35 @@ TEST(Audit, ThenAContributionIsMissingAndNothingSaysSo) {
   }
 }
 
+AuditVerdict verdict_on(const char* name) {
+  return judge(read_trace(std::filesystem::path(SHARDCHECK_TEST_DATA) / "audit" / name));
+}
+
+TEST(Audit, DeepspeedZero3KeepsTheGradientOfTheStepBefore) {
+  const AuditVerdict verdict = verdict_on("deepspeed-zero3-stale-h200");
+  ASSERT_EQ(verdict.findings.size(), 2u);  // on both ranks, each its part
+  for (const AuditFinding& each : verdict.findings) {
+    EXPECT_EQ(each.finding.clause, "W8");
+    EXPECT_EQ(each.finding.step, 1);
+    EXPECT_EQ(each.finding.provenance[0], "microbatch 0 of rank 0 (step 0) is in it and must not be");
+  }
+}
+
+TEST(Audit, DeepspeedZero1DividesALossThatItWasToldNotToScale) {
+  const AuditVerdict verdict = verdict_on("deepspeed-zero1-scale-h200");
+  ASSERT_TRUE(verdict.is_broken());
+  for (const AuditFinding& each : verdict.findings) EXPECT_EQ(each.finding.clause, "W24");
+  EXPECT_NE(verdict.findings[0].finding.sentence.find("1/2 of"), std::string::npos);
+}
+
+TEST(Audit, DeepspeedZero3FinishesWithWhatDifferentCallsLeft) {
+  const AuditTrace trace =
+      read_trace(std::filesystem::path(SHARDCHECK_TEST_DATA) / "audit" / "deepspeed-zero3-silent-wrong-h200");
+  for (const RankTrace& rank : trace.ranks) EXPECT_EQ(rank.outcome, Outcome::finished);
+  const AuditVerdict verdict = judge(trace);
+  for (const char* clause : {"W2", "W6", "W30"}) EXPECT_TRUE(breaks(verdict, clause)) << clause;
+}
+
 TEST(Audit, MegatronFsdpWithProbingHolds) {
   const AuditVerdict verdict = recorded("megatron-fsdp-good-h200");
   EXPECT_FALSE(verdict.is_broken());

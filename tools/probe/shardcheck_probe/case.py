@@ -101,6 +101,7 @@ class Reader:
 def read_parameter(entry, where):
     reader = Reader(entry, where)
     reader.only("expert", [False], False)
+    reader.only("thaws_at", [0], 0)
     shape = reader.get("shape", list)
     if len(shape) not in (1, 2) or not all(isinstance(size, int) and size > 0 for size in shape):
         raise BadInput(f"{where}.shape: {shape} is no shape of a weight; give 1 or 2 positive sizes")
@@ -141,6 +142,10 @@ def read_case(text, where):
     scenario.only("fault", [""], "")
     mesh, schedule, numerics = scenario.object("mesh"), scenario.object("schedule"), scenario.object("numerics")
     mesh.only("expert_parallel", [1], 1)
+    mesh.only("outer", [1], 1)
+    scenario.only("fp8", [None], None)
+    for name in ("recompute", "aborts", "resumes"):
+        schedule.only(name, [None, False, []], None)
     numerics.only("loss", ["mean"], "mean")
     numerics.only("data", ["provenance"], "provenance")
     parameters = [read_parameter(entry, f"{scenario.where}.parameters[{i}]")

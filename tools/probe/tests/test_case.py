@@ -38,6 +38,11 @@ class ReadCase(unittest.TestCase):
         made["scenario"]["parameters"][0]["expert"] = True
         self.refused(made, "parameters[0].expert")
 
+    def test_a_loop_that_does_not_go_straight_on_cannot_be_run(self):
+        made = case()
+        made["scenario"]["schedule"]["resumes"] = [0]
+        self.refused(made, "schedule.resumes", "[0]")
+
     def test_replicas_divide_the_ranks(self):
         self.refused(case("fsdp2", replicas=3), "replicas", "2 ranks")
 

@@ -175,11 +175,11 @@ Confirmation confirm(const ProbeSetup& setup, const fs::path& script, std::int32
   const auto end = Clock::now() + kScriptLimit;
   while (!process.is_over() && Clock::now() < end && !interrupt_flag())
     std::this_thread::sleep_for(milliseconds(50));
+  Confirmation confirmation{.was_cut = !process.is_over()};
   process.end();
   // A wrong gradient that the script printed, its own time limit, or an abort of the transport; not just any
   // failure.
   constexpr std::string_view evidence[] = {": WRONG", "Timeout (", "terminate called", "Connection "};
-  Confirmation confirmation;
   for (const std::string& line : lines_of(log)) {
     const bool is_evidence =
         std::ranges::any_of(evidence, [&](std::string_view part) { return line.find(part) != line.npos; });

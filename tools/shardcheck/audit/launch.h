@@ -46,6 +46,7 @@ void write_script(const ProbeSetup& setup, const std::filesystem::path& case_fil
 /// it ended with another status than 0.
 struct Confirmation {
   bool shows = false;
+  bool was_cut = false;  ///< by an interrupt, or it did not end: nobody knows whether it shows the bug
   std::vector<std::string> lines;
 };
 Confirmation confirm(const ProbeSetup& setup, const std::filesystem::path& script, std::int32_t ranks);

@@ -150,6 +150,12 @@ std::string counts_of(const AuditRun& run) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
+std::string_view word_of(const Confirmation& confirmation) {
+  if (confirmation.shows) return "it fails without shardcheck, too";
+  return confirmation.was_cut ? "it was cut short before it showed anything; run it by hand"
+                              : "it does NOT fail by itself";
+}
+
 std::string failure_text(const Terminal& terminal, const AuditFailure& failure) {
   constexpr std::size_t kMostLines = 6;
   std::string text = audit_text(terminal, failure.smallest);
@@ -157,9 +163,7 @@ std::string failure_text(const Terminal& terminal, const AuditFailure& failure) 
                    fmt::format("in {}; shrunk from {} by {}", counted(failure.seen, "case"),
                                failure.first.folder, counted(failure.launched, "launched case")));
   text += labelled(terminal, "script",
-                   fmt::format("{}: {}", failure.script.string(),
-                               failure.confirmation.shows ? "it fails without shardcheck, too"
-                                                          : "it does NOT fail by itself"));
+                   fmt::format("{}: {}", failure.script.string(), word_of(failure.confirmation)));
   for (std::size_t i = 0; i < std::min(kMostLines, failure.confirmation.lines.size()); ++i)
     text += labelled(terminal, "", failure.confirmation.lines[i]);
   text += labelled_command(

@@ -68,6 +68,9 @@ TEST_F(Launch, EndsWhatDoesNotEnd) {
       launch(script("exec sleep 600"), order({audit_tests::small_case()}, std::chrono::seconds(0)));
   EXPECT_TRUE(launched.was_cut);
   interrupt_flag() = true;
+  const Confirmation cut = confirm(script("exec sleep 600"), "x.py", 2);
+  EXPECT_TRUE(cut.was_cut);
+  EXPECT_FALSE(cut.shows);
   const auto later = order({audit_tests::small_case()}, std::chrono::minutes(2));
   EXPECT_TRUE(launch(script("exec sleep 600"), later).was_cut);
 }
@@ -80,6 +83,7 @@ TEST_F(Launch, AScriptConfirmsByWhatItShows) {
   // A script that only fails shows nothing, and one that says WRONG and ends well neither.
   EXPECT_FALSE(confirm(script("echo ImportError; exit 1"), "x.py", 2).shows);
   EXPECT_FALSE(confirm(script("echo 'rank 0: WRONG'"), "x.py", 2).shows);
+  EXPECT_FALSE(right.was_cut);
   EXPECT_TRUE(confirm(script("echo 'Timeout (0:01:00)!'; exit 1"), "x.py", 2).shows);
 }
 
