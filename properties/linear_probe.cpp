@@ -191,7 +191,9 @@ class Prober {
     Subject subject(scenario_, finding, Poison::large);
     subject.reader = Rank{first.reader};
     Symptoms symptoms{.subject = subject, .read = {0}, .wanted = {0}};  // only the weights speak
+    const auto domain = reduction_domain(scenario_, probed.parameter, first.reader);
     for (const ContributionKey& key : keys_of(scenario_, probed.parameter)) {
+      if (std::ranges::find(domain, key.rank) == domain.end()) continue;
       const auto wrong = std::ranges::find_if(probed.wrong, [&](const SimulatedWeight& w) {
         return w.reader == first.reader && w.step == first.step && w.key == key;
       });

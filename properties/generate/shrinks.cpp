@@ -187,6 +187,7 @@ void try_protocol(Candidates& to, const Scenario& s) {
   to.try_value(&Scenario::bucket_size, std::int64_t{0});
   to.try_value(&Scenario::overlap, false);
   to.try_value(&Scenario::slots, 2);
+  to.try_value(&Scenario::zeroing, true);
   to.try_value(&Scenario::expert_parallel, 1);
   to.try_value(&Scenario::outer, 1);
   to.try_value(&Scenario::outer_mode, OuterMode::replicate);
@@ -351,6 +352,7 @@ Complexity complexity_of(const Scenario& s) {
           s.bucket_size,
           s.overlap,
           s.slots != 2,
+          !s.zeroing,
           s.expert_parallel,
           s.outer,
           static_cast<std::int64_t>(s.outer_mode),

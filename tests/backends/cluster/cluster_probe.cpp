@@ -33,8 +33,11 @@ Scenario scenario_of(int seed) {
   Scenario s;
   s.name = fmt::format("seed {}", seed);
   s.seed = static_cast<std::uint64_t>(seed);
-  const int turn = seed / kStrategies;
-  s.strategy = static_cast<Strategy>(seed % kStrategies);
+  const int turn = seed / 6;
+  // Faults are of fused writes, or of a reduce-scatter in place.
+  const int strategies = seed < 100 ? kStrategies : static_cast<int>(Strategy::fsdp_v2);
+  s.strategy = static_cast<Strategy>(seed % strategies);
+  if (is_unfused_only(s.strategy)) s.write_mode = WriteMode::r7;
   s.ranks = std::array{4, 6, 8, 5}[static_cast<std::size_t>(turn % 4)];
   s.expert_parallel = s.ranks % 2 == 0 ? 2 : 1;
   s.microbatches = 2 + turn % 2;

@@ -88,14 +88,14 @@ TEST(Plan, PoisonIsAQuietNanOrLarge) {
 
 TEST(Plan, NamesAreDistinct) {
   std::set<std::string_view> purposes, roles, rules;
-  for (int i = 0; i <= static_cast<int>(Purpose::weights); ++i)
-    purposes.insert(name_of(static_cast<Purpose>(i)));
-  for (int i = 0; i <= static_cast<int>(BufferRole::weights); ++i)
-    roles.insert(name_of(static_cast<BufferRole>(i)));
+  constexpr int kPurposes = static_cast<int>(Purpose::recompute) + 1;
+  for (int i = 0; i < kPurposes; ++i) purposes.insert(name_of(static_cast<Purpose>(i)));
+  constexpr int kRoles = static_cast<int>(BufferRole::activations) + 1;
+  for (int i = 0; i < kRoles; ++i) roles.insert(name_of(static_cast<BufferRole>(i)));
   for (int i = 0; i <= static_cast<int>(BetaRule::captured); ++i)
     rules.insert(name_of(static_cast<BetaRule>(i)));
-  EXPECT_EQ(purposes.size(), 14u);
-  EXPECT_EQ(roles.size(), 9u);
+  EXPECT_EQ(std::ssize(purposes), kPurposes);
+  EXPECT_EQ(std::ssize(roles), kRoles);
   EXPECT_EQ(rules.size(), 9u);
 }
 

@@ -26,6 +26,7 @@ inline Scenario random_scenario_of(std::uint32_t seed, DataMode mode) {
   Scenario s = base(static_cast<Strategy>(draw(0, kStrategies - 1)));
   s.seed = seed;
   s.data = mode;
+  if (is_unfused_only(s.strategy)) s.write_mode = WriteMode::r7;
   s.ranks = draw(1, 4);
   s.expert_parallel = s.ranks % 2 == 0 ? draw(1, 2) : 1;
   s.steps = draw(1, 2);
