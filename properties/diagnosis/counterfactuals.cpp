@@ -103,6 +103,12 @@ void add_uses(const Scenario& s, std::int32_t parameter, Flips& flips) {
     flips.add("uses in the other order", [&](Scenario& f) { reverse_uses(f, parameter); });
     flips.add("one use only", [&](Scenario& f) { keep_first_use(f, parameter); });
   }
+  flips.add("no gradient deferred or assigned later", [](Scenario& f) {
+    for (ScenarioUse& use : f.uses) {
+      if (use.producer == Producer::deferred) use.producer = Producer::fused;
+      if (use.producer == Producer::assigned) use.producer = Producer::unfused;
+    }
+  });
   flips.add(fmt::format("eager execution instead of {}", name_of(s.execution)),
             [](Scenario& f) { f.execution = Execution::eager; });
   flips.add("no overlap of reductions", [](Scenario& f) { f.overlap = false; });
@@ -116,6 +122,7 @@ void add_uses(const Scenario& s, std::int32_t parameter, Flips& flips) {
 void add_numerics(const Scenario& s, Flips& flips) {
   flips.add(fmt::format("wire {} like main_grad", name_of(s.main_grad)),
             [](Scenario& f) { f.comm = f.main_grad; });
+  flips.add("no clipping", [](Scenario& f) { f.clip = 0; });
   flips.add("scale before the reduction", [](Scenario& f) { f.scaling = Scaling::before; });
 }
 
@@ -151,6 +158,13 @@ void add_sizes(const Scenario& s, Flips& flips) {
     flips.add(fmt::format("strategy {} instead of {}", name_of(strategy), name_of(s.strategy)),
               [&](Scenario& f) { f.strategy = strategy; });
   }
+  flips.add("one pipeline stage", [](Scenario& f) {
+    f.stages = 1;
+    for (ScenarioParameter& p : f.parameters) {
+      p.stage = 0;
+      p.tied_to = -1;
+    }
+  });
   flips.add("one outer group", [](Scenario& f) {
     f.outer = 1;
     f.outer_mode = OuterMode::replicate;

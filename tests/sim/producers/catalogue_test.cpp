@@ -17,8 +17,9 @@ TEST(ProducerCatalogue, NamesWhatAScenarioCanSay) {
   for (const ProducerKind& kind : producer_kinds()) {
     EXPECT_EQ(kind.id, "Q" + std::to_string(++number));
     EXPECT_FALSE(kind.what.empty() || kind.remark.empty()) << kind.id;
-    if (kind.scenario.starts_with("fault "))
+    if (kind.scenario.starts_with("fault ")) {
       EXPECT_NE(find_fault(kind.scenario.substr(6)), nullptr) << kind.id;
+    }
     if (!kind.scenario.starts_with("producer ")) continue;
     bool known = false;
     for (int p = 0; p < kProducers; ++p)
