@@ -195,7 +195,7 @@ void expect_equal(const Scenario& scenario, const System& system) {
     }
     EXPECT_EQ(one.ops, all.ops) << where;
     EXPECT_EQ(one.zeroed, all.zeroed) << where;
-    EXPECT_DOUBLE_EQ(one.sent, all.sent) << where;
+    EXPECT_EQ(one.sent, all.sent) << where;
     EXPECT_EQ(one.gradients, all.gradients) << where;
     EXPECT_EQ(one.staging, all.staging) << where;
     EXPECT_EQ(one.leases, all.leases) << where;

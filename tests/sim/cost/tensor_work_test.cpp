@@ -51,8 +51,8 @@ TEST(TensorWork, StreamsRunSideBySideAndOneAfterAnother) {
     free = op.begin + op.seconds;
     sum += op.seconds;
   });
-  EXPECT_DOUBLE_EQ(figures.serial, sum);
-  EXPECT_DOUBLE_EQ(figures.seconds, std::max(end[0], end[1]));
+  EXPECT_EQ(figures.serial, sum);
+  EXPECT_EQ(figures.seconds, std::max(end[0], end[1]));
   EXPECT_LT(figures.seconds, figures.serial);
   EXPECT_GE(figures.seconds, std::max(figures.busy[0], figures.busy[1]));
 }
