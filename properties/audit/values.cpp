@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 
+#include "core/numerics/bounds.h"
 #include "core/numerics/narrow.h"
 #include "properties/audit/patterns.h"
 #include "properties/diagnosis/reading.h"
@@ -37,13 +39,42 @@ bool is_scale(double ratio) {
          std::has_single_bit(static_cast<std::uint64_t>(whole));
 }
 
+/// What is read divided by what is right, over the elements of a gradient.
+struct Ratios {
+  double least = std::numeric_limits<double>::infinity(), most = 0;
+  std::int64_t undecoded = 0;
+};
+
+/// The count (ranks, microbatches, their product) that divided or multiplied every element, but for the
+/// rounding that a count like 3 brings; 0 when there is none, or several would fit. What is in an element has
+/// one sign, so one rounding of the scale and one of every addition bound the relative error by (1 + u)^n
+/// - 1. Where digits decode, a quarter may be what is left when a contribution is lost; a third or a sixth
+/// never is: what is left of a sum of powers of four is at least 3/4 of it, or 3/16 to 1/4, or less than
+/// 1/12. So a sixth stays apart while (1 + slack) / 6 < 3/16.
+std::int64_t rounded_scale(const Scenario& s, std::int32_t parameter, const Ratios& ratios) {
+  const DType type = s.parameters[static_cast<std::size_t>(parameter)].dtype;
+  const double u = std::max({unit_roundoff(type), unit_roundoff(s.comm), unit_roundoff(s.main_grad)});
+  const auto uses = std::ranges::count(s.uses, parameter, &ScenarioUse::parameter);
+  const auto roundings = static_cast<double>(1 + uses * s.microbatches * s.ranks);
+  const double slack = std::expm1(roundings * std::log1p(u));
+  if (slack >= 1.0 / 8) return 0;
+  std::set<std::int64_t> fitting;
+  for (const std::int64_t count : {s.microbatches, s.ranks, s.microbatches * s.ranks}) {
+    const double scale = ratios.most < 1 ? 1.0 / static_cast<double>(count) : static_cast<double>(count);
+    const bool is_telling = ratios.undecoded > 0 || count == 3 || count == 6;
+    const bool fits = ratios.least >= scale * (1 - slack) && ratios.most <= scale * (1 + slack);
+    if (count > 1 && is_telling && fits) fitting.insert(count);
+  }
+  return fitting.size() == 1 ? *fitting.begin() : 0;
+}
+
 }  // namespace
 
 /// What is wrong about one gradient.
 struct ValueJudge::Difference {
   std::int64_t first = -1;  ///< wrong element of the tensor
   std::int64_t wrong = 0;   ///< elements
-  std::int64_t undecoded = 0;
+  Ratios ratios;
   double ratio = 0;  ///< read / wanted where it is one number, else 0
   bool is_all_zero = true, has_nan = false, has_other_step = false;
   std::vector<double> want;
@@ -114,6 +145,8 @@ ValueJudge::Difference ValueJudge::difference_of(const TracedTensor& tensor, std
       const double ratio = d.want[i] == 0 ? 0 : actual / d.want[i];
       has_ratio &= ratio != 0 && (d.ratio == 0 || d.ratio == ratio);
       d.ratio = ratio;
+      d.ratios.least = std::min(d.ratios.least, ratio);
+      d.ratios.most = std::max(d.ratios.most, ratio);
     }
     if (!differs(tensor, rank, i, d.want[i])) continue;
     if (d.wrong++ == 0) d.first = static_cast<std::int64_t>(i);
@@ -121,7 +154,7 @@ ValueJudge::Difference ValueJudge::difference_of(const TracedTensor& tensor, std
     const auto wrong = decodes ? decode(trace_.audited.scenario, data_, tensor.parameter, tensor.step, rank,
                                         element, actual, scale)
                                : std::nullopt;
-    if (!wrong) ++d.undecoded;
+    if (!wrong) ++d.ratios.undecoded;
     for (const Multiplicity& m : wrong.value_or(std::vector<Multiplicity>{})) {
       d.has_other_step |= m.key.step != tensor.step && m.times > 0;
       std::string sentence = to_text(m, data_.uses_of(tensor.parameter));
@@ -147,13 +180,18 @@ void ValueJudge::classify(Finding& finding, const TracedTensor& tensor, const Di
     return say("W24", fmt::format("every element is {} what it should be, exactly: a scale, not rounding",
                                   d.ratio > 1 ? fmt::format("{} times", d.ratio)
                                               : fmt::format("1/{} of", 1 / d.ratio)));
+  const std::int64_t factor = rounded_scale(s, tensor.parameter, d.ratios);
+  if (factor > 0)
+    return say("W24", fmt::format("every element is {} what it should be, but for rounding: a scale",
+                                  d.ratios.most < 1 ? fmt::format("1/{} of", factor)
+                                                    : fmt::format("{} times", factor)));
   if (d.has_other_step) return say("W6", "contributions of an earlier step are in the gradient of this one");
   if (d.has_nan) return say("W3", "the gradient is NaN: bytes that nobody wrote went into it");
-  if (d.undecoded > 0) {
+  if (d.ratios.undecoded > 0) {
     const bool silent = has_silent_microbatch(s, tensor.parameter, tensor.step);
     return say(silent ? "W7" : "W1",
                fmt::format("{} of {} elements are no sum of contributions: foreign or undefined bytes",
-                           d.undecoded, count));
+                           d.ratios.undecoded, count));
   }
   if (!d.provenance.empty()) return say("W2", "a contribution does not enter the gradient exactly once");
   say("W1", "the gradient is not the sum of the contributions");

@@ -83,6 +83,23 @@ TEST(ValueJudge, EveryClauseThatDigitsName) {
   }
 }
 
+TEST(ValueJudge, AScaleThatRoundsIsAScale) {
+  AuditCase c = small_case();
+  c.scenario.microbatches = 3;
+  const auto judged = [&](auto spoil) {
+    AuditTrace trace = right_trace(c, 1);
+    for (float& value : tensor_of(trace.ranks[0], Traced::gradient, 0, 1).values) value = spoil(value);
+    return ValueJudge(trace).gradients().at(0).finding;
+  };
+  const Finding divided = judged([](float v) { return v / 3; });
+  EXPECT_EQ(divided.clause, "W24");
+  EXPECT_EQ(divided.sentence, "every element is 1/3 of what it should be, but for rounding: a scale");
+  EXPECT_NE(judged([](float v) { return v * 6.0F; }).sentence.find("6 times"), std::string::npos);
+  // Neither a count of this case nor within the rounding of one.
+  EXPECT_NE(judged([](float v) { return v / 7; }).clause, "W24");
+  EXPECT_NE(judged([](float v) { return v / 3.001F; }).clause, "W24");
+}
+
 TEST(ValueJudge, GarbageWhereAMicrobatchIsSilentIsW7AndASilentStepIsW8) {
   AuditCase c = small_case();
   c.scenario.silent = {{.parameter = 0, .step = 0, .rank = 1, .microbatch = 1}, {.parameter = 1, .step = 1}};

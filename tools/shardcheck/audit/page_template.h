@@ -95,7 +95,8 @@ for(const g of D.groups){add($("groups"),make("h3","Group {"+g.group.join(", ")+
   (g.difference<0?"the same on all ranks":"number "+g.difference+" is the first that differs")));
  const t=make("table",undefined,"calls"),box=make("div",undefined,"scroll");
  add(t,add(make("tr"),make("th","#"),...g.ranks.map(r=>make("th","rank "+r))));
- g.rows.forEach((cells,i)=>{const n=g.first+i,tr=make("tr",undefined,n===g.difference?"cut":"");add(tr,make("td",n,"soft"));
+ g.rows.forEach((cells,i)=>{const n=g.first+i,tr=make("tr",undefined,n===g.difference?"cut":"");
+  add(tr,make("td",n,"soft"));
   for(const c of cells){if(!c){add(tr,make("td","nothing","none"));continue}
    add(tr,add(make("td",undefined,c[3]?"":"open"),make("b",c[0])," "+c[1],make("small",c[2]+
     (c[3]?"":", not completed"))))}add(t,tr)});
