@@ -49,6 +49,53 @@ TEST(ReductionRules, StaleBytesOfSomeRanksOnly) {
   });
 }
 
+/// The two ranks sum their copies of the weight, as if they were of two pipeline stages.
+void tie(TinyPlan& p) {
+  p.plan.parameters[0].tied = true;
+  p.op(Communicate{Collective::all_reduce, Reduction::sum, 2}, Purpose::reduce_tied, kCompute, TinyPlan::w)
+      .on(p.of_w(p.main))
+      .on(p.of_w(p.main));
+}
+void clip(TinyPlan& p) {
+  p.op(Scale{0.5f}, Purpose::clip).on(p.all(p.main));
+}
+void divide(TinyPlan& p) {
+  p.divide(p.all(p.main));
+}
+
+TEST(ReductionRules, FinalizeInOrderAndOnceEach) {
+  expect_rows({
+      {"in order", [](TinyPlan& p) { p.reduce(p.main), tie(p), divide(p), clip(p), p.finish(p.main); }, ""},
+      {"no sum over stages",
+       [](TinyPlan& p) { p.plan.parameters[0].tied = true, p.reduce(p.main), p.finish(p.main); }, "W32"},
+      {"summed twice", [](TinyPlan& p) { p.reduce(p.main), tie(p), tie(p); }, "W32"},
+      {"summed before the reduction", [](TinyPlan& p) { p.fill(p.main), tie(p); }, "W32"},
+      {"nothing to reduce", [](TinyPlan& p) { p.fill(p.main), tie(p), p.finish(p.main); }, "", 1},
+      {"reduced after a division", [](TinyPlan& p) { p.fill(p.main), divide(p), p.all_reduce(p.main); },
+       "W32"},
+      {"summed after a division", [](TinyPlan& p) { p.reduce(p.main), divide(p), tie(p); }, "W32"},
+      {"summed after clipping", [](TinyPlan& p) { p.reduce(p.main), clip(p), tie(p); }, "W32"},
+      {"divided twice", [](TinyPlan& p) { p.reduce(p.main), divide(p), divide(p); }, "W32"},
+      {"clipped twice", [](TinyPlan& p) { p.reduce(p.main), clip(p), clip(p); }, "W32"},
+      {"divided after clipping", [](TinyPlan& p) { p.reduce(p.main), clip(p), divide(p); }, "W32"},
+      {"divided after FIN", [](TinyPlan& p) { p.reduce(p.main), p.finish(p.main), divide(p); }, "W32"},
+      {"copies that are cut differently",
+       [](TinyPlan& p) { p.fill(p.main), p.reduce_scatter(p.main), tie(p); }, "W28"},
+      {"drained after the reduction",
+       [](TinyPlan& p) {
+         p.reduce(p.main), p.write(1, p.main);
+         p.plan.ops.back().why.deferred = true;
+       },
+       "W32"},
+      {"the next step begins anew",
+       [](TinyPlan& p) {
+         p.reduce(p.main), tie(p), divide(p), p.finish(p.main);
+         p.begin_step(), p.reduce(p.main), tie(p), divide(p), p.finish(p.main);
+       },
+       ""},
+  });
+}
+
 TEST(ReductionRules, DoneLeavesEachRankItsSlice) {
   expect_rows({
       {"all-reduce, all of it", [](TinyPlan& p) { p.reduce(p.main), p.finish(p.main), p.consume(p.main); },

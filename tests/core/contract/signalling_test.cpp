@@ -50,6 +50,21 @@ TEST(Signalling, FrozenParametersStayOut) {
   });
 }
 
+/// The flag is raised in backward; the write is drained when the backwards of the step are over.
+void deferred(TinyPlan& p, bool says_so) {
+  say(p, Flag{true});
+  p.plan.ops.back().why.deferred = says_so;
+  say(p, Return{Returned::zero_dummy});
+  hook(p, HookAction::drop);
+}
+
+TEST(Signalling, AFlagOfADeferredWriteIsNoLie) {
+  expect_rows({
+      {"deferred", [](TinyPlan& p) { begin(p), deferred(p, true); }, ""},
+      {"not said", [](TinyPlan& p) { begin(p), deferred(p, false); }, "W11"},
+  });
+}
+
 TEST(Signalling, AParameterStaysOutUntilItThaws) {
   for (const std::int16_t step : {std::int16_t{0}, std::int16_t{1}}) {
     TinyPlan tiny;
