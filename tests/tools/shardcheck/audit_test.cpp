@@ -25,6 +25,19 @@ TEST_F(Audit, SeveralTracesAreATable) {
   EXPECT_TRUE(holds(all.out, "\"verdict\": \"BROKEN\"")) << all.out;
 }
 
+TEST_F(Audit, APageTellsOneTrace) {
+  EXPECT_EQ(run({"audit", recorded("deepspeed-zero3-stale-h200"), "--html", "page.html"}).status, 1);
+  const std::string page = content_of("page.html");
+  EXPECT_TRUE(holds(page, "deepspeed 0.19.8")) << page.substr(0, 400);
+  EXPECT_TRUE(holds(page, "\"clause\":\"W8\""));
+  const CommandRun several = run({"audit", SHARDCHECK_TEST_DATA "/audit", "--html", "all.html"});
+  EXPECT_EQ(several.status, 2);
+  EXPECT_TRUE(holds(several.err, "a page tells one trace")) << several.err;
+  EXPECT_FALSE(std::filesystem::exists("all.html"));
+  EXPECT_EQ(run({"audit", "--run", "--html", "all.html"}).status, 2);
+  EXPECT_EQ(run({"audit", recorded("ddp-silent"), "--html", "-", "--json", "-"}).status, 2);
+}
+
 TEST_F(Audit, WhatIsNoTraceIsASentence) {
   const CommandRun none = run({"audit", "nowhere"});
   EXPECT_EQ(none.status, 2);
