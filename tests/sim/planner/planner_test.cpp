@@ -62,6 +62,69 @@ TEST(Planner, StepsAndMicrobatchesAreMarked) {
     EXPECT_EQ(planned.plan.ops[static_cast<std::size_t>(i)].why.purpose, Purpose::setup);
 }
 
+/// One step of one microbatch with two uses of one weight.
+Scenario repeated(Strategy strategy) {
+  Scenario s = base(strategy);
+  s.steps = s.microbatches = 1;
+  s.uses = {{0}, {0}};
+  return s;
+}
+
+TEST(Planner, ARecomputationIsMarkedAndLeavesNothing) {
+  Scenario s = repeated(Strategy::megatron_ddp);
+  s.loop.recompute.units = {0};
+  EXPECT_EQ(story(plan_of(s), 0).find("[ zero | recompute( ) write1 flag dummy write1 flag dummy drop"), 0u);
+}
+
+TEST(Planner, AStepThatIsGivenUpBeginsAgain) {
+  Scenario s = repeated(Strategy::megatron_ddp);
+  s.loop.aborts = {{.step = 0, .microbatch = 0, .after_uses = 1}};
+  EXPECT_EQ(story(plan_of(s), 0)
+                .find("[ zero | write1 flag dummy record@r wait abort [ zero | write1 flag dummy "
+                      "write1 flag dummy drop"),
+            0u);
+  s.strategy = Strategy::fsdp_optim_grads;
+  EXPECT_EQ(story(plan_of(s), 0)
+                .find("[ zero | open acquire write0 flag dummy record@r wait abort close [ zero | "
+                      "open acquire write0 flag dummy acquire write1"),
+            0u);
+  s.loop.aborts = {{.step = 0}};
+  const std::string rerun = story(plan_of(s), 0);
+  EXPECT_NE(rerun.find("abort [ zero | open acquire write0"), std::string::npos)
+      << "no lease was open: " << rerun;
+  EXPECT_EQ(rerun.find("finish"), rerun.rfind("finish")) << "only the attempt that ends is finished";
+}
+
+TEST(Planner, AProcessThatGoesOnAllocatesItsBuffersAndLearnsAgain) {
+  Scenario s = base(Strategy::megatron_ddp);
+  s.steps = 3;
+  const std::string learned = story(plan_of(s), 1);
+  s.loop.resumes = {0};
+  const Planned planned = plan_of(s);
+  EXPECT_NE(story(planned, 0).find("] resume allocate"), std::string::npos);
+  EXPECT_NE(learned.find("AR@r"), std::string::npos);
+  EXPECT_EQ(story(planned, 1).find("AR@r"), std::string::npos)
+      << "the first step of a process reduces in finish";
+  EXPECT_EQ(story(planned, 2).find("AR@r") != std::string::npos, true);
+}
+
+TEST(Planner, AFrozenParameterIsNotWaitedFor) {
+  for (const Strategy strategy : {Strategy::fsdp_optim_grads, Strategy::deepspeed_2}) {
+    Scenario s = base(strategy);
+    s.parameters.push_back({.name = "w1", .shape = {4, 32}, .thaws_at = 1});
+    s.uses.push_back({.parameter = 1});
+    if (is_unfused_only(strategy)) {
+      for (ScenarioUse& use : s.uses) use.producer = Producer::unfused;
+    }
+    const Planned planned = plan_of(s);
+    const auto number = [&](Row row) { return planned.rows.test(static_cast<std::size_t>(row)); };
+    EXPECT_EQ(story(planned, 0, 1), "zero zero") << "its place in the lease, in both microbatches";
+    EXPECT_NE(story(planned, 1, 1), "zero zero");
+    EXPECT_TRUE(number(Row::launch));
+    EXPECT_FALSE(number(Row::launch_leftover)) << "every bucket is complete without it";
+  }
+}
+
 /// The variations of a scenario under which a correct protocol stays correct.
 const std::pair<std::string_view, void (*)(Scenario& s)> kVariations[] = {
     {"plain", [](Scenario&) {}},
@@ -101,6 +164,17 @@ const std::pair<std::string_view, void (*)(Scenario& s)> kVariations[] = {
        s.parameters[1].shape = {0, 32};
      }},
     {"units", [](Scenario& s) { s.parameters[1].unit = 1; }},
+    {"recomputed", [](Scenario& s) { s.loop.recompute = {.all = true, .units = {}}; }},
+    {"given up in backward",
+     [](Scenario& s) {
+       s.loop.aborts = {{.step = 0, .microbatch = 1, .after_uses = 1}, {.step = 1, .microbatch = 0}};
+     }},
+    {"given up after the last backward",
+     [](Scenario& s) {
+       s.loop.aborts = {{.step = 1}, {.step = 1}};
+     }},
+    {"resumed", [](Scenario& s) { s.loop.resumes = {0}; }},
+    {"thawing", [](Scenario& s) { s.parameters[0].thaws_at = 1; }},
 };
 
 TEST(Planner, ReferenceProtocolsBreakNoClause) {
@@ -112,9 +186,12 @@ TEST(Planner, ReferenceProtocolsBreakNoClause) {
         s.uses.push_back({.parameter = 1});
         s.write_mode = mode;
         vary(s);
-        // R7 has no fused write to delay or to capture, and owners of autograd's gradients have no other.
-        if (mode == WriteMode::r7 && s.execution != Execution::eager) continue;
-        if (mode != WriteMode::r7 && is_unfused_only(s.strategy)) continue;
+        if (is_unfused_only(s.strategy)) {
+          for (ScenarioUse& use : s.uses) use.producer = Producer::unfused;
+        }
+        // Without a fused write there is none to delay or to capture.
+        const bool fuses = mode != WriteMode::r7 && !is_unfused_only(s.strategy);
+        if (!fuses && s.execution != Execution::eager) continue;
         validate(s, "variation");
         for (const Finding& f : judge(plan_of(s).plan))
           ADD_FAILURE() << name_of(s.strategy) << ", " << name_of(mode) << ", " << name << ": " << f.clause
