@@ -60,9 +60,8 @@ std::string shrunk_text(const Failure& failure) {
   const auto size = [](const Counterexample& c) {
     if (c.kind != nullptr) return describe(c);
     const Scenario& s = c.scenario;
-    return fmt::format("{}, {}, {}, {}", counted(s.ranks, "rank"),
-                       counted(std::ssize(s.parameters), "parameter"), counted(s.microbatches, "microbatch"),
-                       counted(s.steps, "step"));
+    return fmt::format("{}, {}, {}, {}", ranks_text(s), counted(std::ssize(s.parameters), "parameter"),
+                       counted(s.microbatches, "microbatch"), counted(s.steps, "step"));
   };
   return fmt::format("case {}, {}; shrunk to {} after {}", grouped(failure.number), size(failure.first),
                      size(failure.shrunk), counted(failure.tries, "try"));

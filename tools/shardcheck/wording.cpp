@@ -24,6 +24,11 @@ std::string counted(std::int64_t number, std::string_view noun) {
   return fmt::format("{} {}s", grouped(number), noun);
 }
 
+std::string ranks_text(const Scenario& scenario) {
+  const std::string ranks = counted(scenario.ranks, "rank");
+  return scenario.stages == 1 ? ranks : fmt::format("{} of {}", counted(scenario.stages, "stage"), ranks);
+}
+
 std::string seconds_text(double seconds) {
   constexpr double kMinute = 60;
   if (seconds < 0.1) return fmt::format("{:.3f} s", seconds);

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "sim/scenario/scenario.h"
+
 namespace shardcheck {
 
 /// 120000 -> "120,000".
@@ -13,6 +15,9 @@ std::string grouped(std::int64_t number);
 
 /// "1 case", "120,000 cases", "2 microbatches", "3 properties".
 std::string counted(std::int64_t number, std::string_view noun);
+
+/// "2 ranks", "2 stages of 4 ranks".
+std::string ranks_text(const Scenario& scenario);
 
 /// "0.004 s", "1.9 s", "41 s", "3 min 20 s".
 std::string seconds_text(double seconds);

@@ -129,9 +129,8 @@ Hunt hunt(const Bug& bug, const ZooOptions& options, const RunOptions& preset) {
 std::string size_text(const Hunt& hunt) {
   if (hunt.bug.own_case != nullptr) return hunt.bug.size;
   const Scenario& s = hunt.smallest.scenario;
-  return fmt::format("{}, {}, {}, {}", counted(s.ranks, "rank"),
-                     counted(std::ssize(s.parameters), "parameter"), counted(s.microbatches, "microbatch"),
-                     counted(s.steps, "step"));
+  return fmt::format("{}, {}, {}, {}", ranks_text(s), counted(std::ssize(s.parameters), "parameter"),
+                     counted(s.microbatches, "microbatch"), counted(s.steps, "step"));
 }
 
 std::string save(Hunt& hunt, const std::filesystem::path& folder) {

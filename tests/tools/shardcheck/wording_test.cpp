@@ -22,6 +22,14 @@ TEST(Wording, NounsAreCounted) {
   EXPECT_EQ(counted(1200, "case"), "1,200 cases");
 }
 
+TEST(Wording, RanksOfAPipelineAreThoseOfAStage) {
+  Scenario s;
+  s.ranks = 4;
+  EXPECT_EQ(ranks_text(s), "4 ranks");
+  s.stages = 2;
+  EXPECT_EQ(ranks_text(s), "2 stages of 4 ranks");
+}
+
 TEST(Wording, ConsecutiveClausesAreARun) {
   EXPECT_EQ(clauses_text(std::vector<std::string_view>{"W4", "W17", "W35"}), "W4 W17 W35");
   EXPECT_EQ(clauses_text(std::vector<std::string_view>{"W24", "W25"}), "W24 W25");
