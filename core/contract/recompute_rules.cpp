@@ -1,5 +1,6 @@
 #include "core/contract/recompute_rules.h"
 
+#include <optional>
 #include <string>
 
 namespace shardcheck {
@@ -20,6 +21,15 @@ std::string why_not(const Op& op) {
   return "";
 }
 
+/// Of a lease, the first element that lies in it; other ops name their parameter.
+std::optional<Reporter::Place> place_of(const Plan& plan, const Op& op) {
+  const auto* lease = std::get_if<OpenLease>(&op.action);
+  if (lease == nullptr || lease->bucket < 0) return std::nullopt;
+  const auto& inside = plan.buckets[static_cast<std::size_t>(lease->bucket)];
+  if (inside.empty()) return std::nullopt;
+  return Reporter::Place{inside.front().parameter, inside.front().first};
+}
+
 }  // namespace
 
 void RecomputeRules::set(const Op& op, bool inside) {
@@ -38,7 +48,7 @@ void RecomputeRules::apply(const Op& op) {
   if (sentence.empty()) return;
   for (Rank rank : plan_.ranks_of(op)) {
     if (inside_[static_cast<std::size_t>(rank.value)] != 0)
-      reporter_.report("W37", rank, std::nullopt, sentence);
+      reporter_.report("W37", rank, place_of(plan_, op), sentence);
   }
 }
 

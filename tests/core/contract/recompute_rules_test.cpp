@@ -53,6 +53,16 @@ TEST(RecomputeRules, NothingOfTheProtocolHappensInside) {
   }
 }
 
+TEST(RecomputeRules, ALeaseIsNamedByWhatLiesInIt) {
+  TinyPlan tiny;
+  tiny.op(BeginRecompute{0}, Purpose::none);
+  tiny.open();
+  const std::vector<Finding> findings = judge(tiny.plan);
+  ASSERT_FALSE(findings.empty());
+  EXPECT_EQ(findings.front().clause, "W37");
+  EXPECT_EQ(findings.front().parameter_name, "w");
+}
+
 TEST(RecomputeRules, AnUnshardMayLowerAFlag) {
   EXPECT_TRUE(sentences([](TinyPlan& p) { p.op(Flag{false}, Purpose::none, kCompute, p.w); }, true).empty());
 }
