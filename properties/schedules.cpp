@@ -1,5 +1,7 @@
 #include "properties/schedules.h"
 
+#include <optional>
+
 #include "core/contract/ordering.h"
 #include "core/plan/hostile_allocator.h"
 #include "core/plan/rank_by_rank.h"
@@ -62,18 +64,16 @@ Planned apart(const Planned& planned) {
 void explore_plan(const Planned& planned, const Scenario& scenario, Backend& backend, std::int64_t most,
                   Variant variant, Exploration& exploration) {
   ExploredPlan& seen = exploration.plans.emplace_back(ExploredPlan{.variant = variant, .explored = {}});
-  std::int64_t number = 0;
-  std::uint64_t as_planned = 0;
+  std::optional<std::uint64_t> as_planned;
   seen.explored = explore(planned.plan, most, [&](const ScheduleClass& each) {
     Reading reading = reading_of(planned, scenario, backend, each.order);
-    if (number == 0) as_planned = reading.fingerprint;
-    const bool differs = reading.fingerprint != as_planned;
-    const std::int64_t mine = number++;
+    if (!as_planned) as_planned = reading.fingerprint;
+    const bool differs = reading.fingerprint != *as_planned;
     seen.wrong += !reading.values.empty();
     seen.different += differs;
     if (exploration.wrong.size() == kMostWrong || (reading.values.empty() && !differs)) return;
     if (reading.values.empty()) reading.values.push_back({.sentence = std::string(kOtherBits)});
-    exploration.wrong.push_back({variant, mine, each.reversed, std::move(reading.values.front())});
+    exploration.wrong.push_back({variant, each.reversed, std::move(reading.values.front())});
   });
 }
 

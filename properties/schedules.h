@@ -43,7 +43,6 @@ enum class Variant : std::uint8_t {
 /// A class of schedules whose consumers read something wrong, or other bits than in the order of the plan.
 struct WrongClass {
   Variant variant{};
-  std::int64_t number = 0;                            ///< in the order in which they were run, from 0
   std::vector<std::pair<OpIndex, OpIndex>> reversed;  ///< what makes it another schedule than the plan's
   Finding value;                                      ///< the first; without values where only bits differ
 };
