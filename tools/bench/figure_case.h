@@ -11,6 +11,7 @@ namespace shardcheck {
 inline Scenario figure_case(Strategy strategy) {
   Scenario s;
   s.strategy = strategy;
+  if (is_unfused_only(strategy)) s.write_mode = WriteMode::r7;
   s.ranks = 8;
   s.microbatches = 4;
   s.steps = 2;
