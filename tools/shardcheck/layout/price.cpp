@@ -14,7 +14,6 @@
 namespace shardcheck {
 namespace {
 
-using cost::Strategy;
 using layout::AxisUse;
 
 /// The ranks of a job on their machines. Two axes, the mesh's own or a node and the others, take what the
@@ -46,8 +45,8 @@ Ranks split(const Question& question, double world, const cost::Network& network
   return fits ? Ranks{network.node, world / network.node} : Ranks{world, 1};
 }
 
-bool is_hybrid(Strategy strategy) {
-  return strategy == Strategy::hsdp || strategy == Strategy::hfsdp;
+bool is_hybrid(cost::Strategy strategy) {
+  return strategy == cost::Strategy::hsdp || strategy == cost::Strategy::hfsdp;
 }
 
 const cost::StoredAs& storage_named(const std::string& name) {
@@ -65,7 +64,7 @@ std::vector<Price> prices_of(const Answered& answered, const PriceFlags& flags) 
   std::vector<Price> prices;
   for (const std::string& name : names) {
     const cost::StoredAs& storage = storage_named(name);
-    for (const Strategy strategy : cost::kStrategies) {
+    for (const cost::Strategy strategy : cost::kStrategies) {
       Price price{std::string(cost::name_of(strategy)), name};
       for (const Kind& kind : answered.kinds) {
         const layout::Buffer& buffer = answered.layout.buffers[kind.places.front().buffer];
