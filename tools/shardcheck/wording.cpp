@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "sim/scenario/scenario.h"
+
 namespace shardcheck {
 
 std::string grouped(std::int64_t number) {

@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-#include "sim/scenario/scenario.h"
-
 namespace shardcheck {
+
+struct Scenario;
 
 /// 120000 -> "120,000".
 std::string grouped(std::int64_t number);

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "sim/scenario/scenario.h"
+
 namespace shardcheck {
 namespace {
 
