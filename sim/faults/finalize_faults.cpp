@@ -193,7 +193,7 @@ void add_finalize_faults(std::vector<Fault>& zoo) {
            "a deferred gradient of the embedding is drained after the reduction: replicas differ, their mean "
            "is right",
            "W32", deferred_embedding, drained_after_the_reduction},
-          {"K18", "NVIDIA/Megatron-LM#844 (B-45), #6500",
+          {"B-45", "NVIDIA/Megatron-LM#844 (K18), #6500",
            "the copies of a tied weight are cut differently, so that the sum over two stages adds reduced "
            "and "
            "stale parts",

@@ -192,7 +192,7 @@ void add_reduction_faults(std::vector<Fault>& zoo) {
           {"B-42", "NVIDIA/Megatron-LM#4891, verl-project/verl#7493 (B-48)",
            "the last-microbatch marker is never set, so nothing is reduced", "W29", persistent_many,
            never_reduced},
-          {"B-45", "NVIDIA/Megatron-LM#844 (K18)",
+          {"M-W28", "ours: no public report",
            "a rank's consumer reads a slice that the reduce-scatter left stale", "W28", sliced,
            neighbours_slice},
           {"B-53", "NVIDIA/Megatron-LM#2837",

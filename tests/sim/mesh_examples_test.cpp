@@ -111,7 +111,7 @@ TEST(KnownFault18, CopiesOfTwoStagesAreSummed) {
 }
 
 TEST(KnownFault18, CopiesThatAreCutDifferently) {
-  Book book = tied_over_stages("K18");
+  Book book = tied_over_stages("B-45");
   EXPECT_EQ(book.read(0, "main_grad.0")[0], 5.5) << "the reduced 1.5 and the unreduced 4 of rank 2";
   EXPECT_EQ(book.read(3, "main_grad.1")[0], 6.5) << "the reduced 6 and the unreduced 0.5 of rank 1";
   EXPECT_EQ(book.first_clause(), "W28");

@@ -11,7 +11,7 @@ namespace {
 TEST(FinalizeFaults, RewriteThePlan) {
   expect_rewrites(add_finalize_faults, {
                                            {"B-26", ""},
-                                           {"K18", ""},
+                                           {"B-45", ""},
                                            {"M-W32a", "-2 AR "},
                                            {"M-W32b", "+2 AR "},
                                            {"M-W32c", ""},
@@ -56,7 +56,7 @@ TEST(FinalizeFaults, DrainTheLastDeferredGradientBehindTheReduction) {
 }
 
 TEST(FinalizeFaults, GiveEachRankOfTheSecondStageItsNeighboursSlice) {
-  const Plan plan = rewritten("K18");
+  const Plan plan = rewritten("B-45");
   for (const Op& op : plan.ops) {
     if (!std::holds_alternative<Finish>(op.action)) continue;
     const auto slices = plan.operand(op, 0);

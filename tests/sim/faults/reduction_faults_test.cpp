@@ -12,7 +12,7 @@ TEST(ReductionFaults, RewriteThePlan) {
                                             {"B-32", "-2 wait@r "},
                                             {"B-37", "+1 AR +1 AR@r "},
                                             {"B-42", "-1 AR -1 AR@r "},
-                                            {"B-45", ""},
+                                            {"M-W28", ""},
                                             {"B-53", ""},
                                             {"K10", "-1 unstage -1 unstage@r "},
                                             {"K17", "+1 AR +1 AR@r "},
@@ -38,7 +38,7 @@ TEST(ReductionFaults, MoveTheLastWriteBehindTheLaunch) {
 }
 
 TEST(ReductionFaults, HandTheNeighboursSliceToTheConsumer) {
-  const Plan plan = rewritten("B-45");
+  const Plan plan = rewritten("M-W28");
   for (const Op& op : plan.ops) {
     if (!std::holds_alternative<Finish>(op.action)) continue;
     const auto slices = plan.operand(op, 0);

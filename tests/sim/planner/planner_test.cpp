@@ -125,6 +125,33 @@ TEST(Planner, AFrozenParameterIsNotWaitedFor) {
   }
 }
 
+TEST(Planner, CopiesOfTwoStagesAreSummedBetweenTheReductionAndTheDivision) {
+  Scenario s = base(Strategy::fsdp_no_shard);
+  s.stages = 2;
+  s.overlap = false;
+  s.microbatches = 1;
+  s.loss = Loss::per_token;
+  s.clip = 1;
+  s.parameters.push_back({.name = "head", .shape = {4, 32}, .stage = 1, .tied_to = 0});
+  s.uses.push_back({.parameter = 1});
+  const std::string told = story(plan_of(s), 0);
+  EXPECT_NE(told.find("AR AR AR divide divide scale scale finish finish sgd sgd"), std::string::npos) << told;
+}
+
+TEST(Planner, DeferredWritesAreDrainedAfterTheLastBackward) {
+  Scenario s = base(Strategy::megatron_ddp);
+  s.uses = {{0, Producer::deferred}};
+  const std::string told = story(plan_of(s), 0, 0);
+  EXPECT_EQ(told, "flag dummy drop flag dummy write1 write1 drop") << told;
+}
+
+TEST(Planner, AnAssignedGradientComesAfterTheBackward) {
+  Scenario s = base(Strategy::megatron_ddp);
+  s.microbatches = 1;
+  s.uses = {{0, Producer::assigned}};
+  EXPECT_EQ(story(plan_of(s), 0, 0), "nothing grad hook+ fold+");
+}
+
 /// The variations of a scenario under which a correct protocol stays correct.
 const std::pair<std::string_view, void (*)(Scenario& s)> kVariations[] = {
     {"plain", [](Scenario&) {}},
@@ -164,6 +191,20 @@ const std::pair<std::string_view, void (*)(Scenario& s)> kVariations[] = {
        s.parameters[1].shape = {0, 32};
      }},
     {"units", [](Scenario& s) { s.parameters[1].unit = 1; }},
+    {"stages",
+     [](Scenario& s) {
+       s.stages = 2;
+       s.parameters[1].stage = 1;
+     }},
+    {"tied across stages",
+     [](Scenario& s) {
+       s.stages = 2;
+       s.parameters[1].stage = 1;
+       if (sums_tied_copies(s.strategy)) s.parameters[1].tied_to = 0;
+     }},
+    {"deferred", [](Scenario& s) { s.uses[0].producer = Producer::deferred; }},
+    {"assigned", [](Scenario& s) { s.uses[1].producer = Producer::assigned; }},
+    {"clipped", [](Scenario& s) { s.clip = 1; }},
     {"recomputed", [](Scenario& s) { s.loop.recompute = {.all = true, .units = {}}; }},
     {"given up in backward",
      [](Scenario& s) {
