@@ -191,7 +191,8 @@ Diagnosis diagnose(const Scenario& scenario, const Finding& finding, Backend& ba
     diagnosis.history = std::move(core.seen.events);
   } else {
     if (finding.op.value >= 0) diagnosis.first_wrong = finding.op;
-    diagnosis.notes.push_back("the finding names no element of a gradient, so there is no history of bytes");
+    if (finding.history.empty())
+      diagnosis.notes.push_back("the finding names no element of a gradient, so there is no history of bytes");
   }
   if (writes_of(scenario) > kMostWrites) {
     diagnosis.notes.push_back(

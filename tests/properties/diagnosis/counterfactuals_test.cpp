@@ -98,6 +98,12 @@ TEST(Counterfactuals, EveryFaultOfTheZooCanBeFlipped) {
         EXPECT_EQ(d.finding.history.empty(), finding.op.value < 0 && finding.parameter < 0) << fault.id;
         continue;
       }
+      if (finding.element < 0) {  // of calls, not of bytes
+        EXPECT_TRUE(d.history.empty()) << fault.id << ": " << finding.sentence;
+        continue;
+      }
+      // What a copy on another pipeline stage should have brought is no byte of this one.
+      if (s.stages > 1 && finding.op.value < 0) continue;
       EXPECT_TRUE(d.first_wrong.has_value()) << fault.id << ": " << finding.sentence;
       const bool frozen = !s.parameters[static_cast<std::size_t>(finding.parameter)].trainable;
       EXPECT_EQ(d.history.empty(), frozen) << fault.id;
