@@ -122,6 +122,7 @@ void ClassRules::apply(OpIndex index, const std::vector<bool>& hook_reported) {
       if (std::holds_alternative<Interrupt>(op.action)) return give_up(op);
       return;
     case Purpose::zero: return zero(op);
+    case Purpose::write:
     case Purpose::fold: return write(op, std::holds_alternative<Add>(op.action), 1, hook_reported);
     case Purpose::dummy: return read_placeholder(op);
     case Purpose::reduce:

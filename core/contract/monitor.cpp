@@ -1,14 +1,17 @@
 #include "core/contract/monitor.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 
 #include "core/contract/class_rules.h"
 #include "core/contract/life_rules.h"
 #include "core/contract/ordering.h"
 #include "core/contract/rank_symmetry.h"
+#include "core/contract/readiness.h"
 #include "core/contract/recompute_rules.h"
 #include "core/contract/reporter.h"
+#include "core/contract/roundings.h"
 #include "core/contract/signalling.h"
 
 namespace shardcheck {
@@ -20,6 +23,15 @@ bool recomputes(const Plan& plan) {
                              [](const Op& op) { return std::holds_alternative<BeginRecompute>(op.action); });
 }
 
+/// Both lists as one, cut to what a reader can use.
+std::vector<Finding> in_order_of_ops(std::vector<Finding> findings, std::vector<Finding> more) {
+  if (more.empty()) return findings;
+  std::ranges::move(more, std::back_inserter(findings));
+  std::ranges::stable_sort(findings, {}, &Finding::op);
+  if (findings.size() > Reporter::kMost) findings.resize(Reporter::kMost);
+  return findings;
+}
+
 }  // namespace
 
 std::vector<Finding> judge(const Plan& plan, std::span<const OpIndex> executed) {
@@ -27,6 +39,7 @@ std::vector<Finding> judge(const Plan& plan, std::span<const OpIndex> executed) 
   Signalling signalling(plan, reporter);
   std::optional<RecomputeRules> recompute;
   if (recomputes(plan)) recompute.emplace(plan, reporter);
+  Readiness readiness(plan, reporter);
   ClassRules rules(plan, reporter);
   std::optional<LifeRules> life;
   if (!plan.weight_copies.empty()) life.emplace(plan, executed, reporter);
@@ -35,10 +48,11 @@ std::vector<Finding> judge(const Plan& plan, std::span<const OpIndex> executed) 
     const Op& op = plan.ops[static_cast<std::size_t>(index.value)];
     if (recompute) recompute->apply(op);
     signalling.apply(op);
+    readiness.apply(index);
     rules.apply(index, signalling.hook_reported());
     if (life) life->apply(index);
   }
-  return reporter.take();
+  return in_order_of_ops(reporter.take(), judge_roundings(plan, executed));
 }
 
 std::vector<Finding> judge(const Plan& plan) {

@@ -35,6 +35,26 @@ std::optional<Reporter::Place> Reporter::place(Rank rank, BufferId buffer, std::
   return find(plan_.placements, rank, buffer, offset, false);
 }
 
+std::vector<Reporter::Place> Reporter::places(Rank rank, View view) const {
+  std::vector<Place> found;
+  const auto append = [&](const Placement& p, std::int64_t begin) {
+    const std::int64_t from = std::max(view.offset, begin);
+    const bool inside = from < std::min(view.offset + view.numel, begin + p.view.numel);
+    const bool is_new = std::ranges::find(found, p.parameter, &Place::parameter) == found.end();
+    if (inside && is_new && (p.rank.value < 0 || p.rank == rank))
+      found.push_back({p.parameter, p.first + from - begin});
+  };
+  for (const Lease& lease : leases_) {
+    if (lease.view.buffer != view.buffer || lease.bucket < 0) continue;
+    for (const Placement& p : plan_.buckets[static_cast<std::size_t>(lease.bucket)])
+      append(p, lease.view.offset + p.view.offset);
+  }
+  for (const Placement& p : plan_.placements) {
+    if (p.view.buffer == view.buffer) append(p, p.view.offset);
+  }
+  return found;
+}
+
 Finding* Reporter::report(std::string_view clause, Rank rank, std::optional<Place> place,
                           const std::string& sentence) {
   if (findings_.size() == kMost) return nullptr;

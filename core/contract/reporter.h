@@ -28,6 +28,9 @@ class Reporter {
   /// The parameter's element at that place, or nothing for padding.
   std::optional<Place> place(Rank rank, BufferId buffer, std::int64_t offset) const;
 
+  /// The first element inside `view` of every parameter that has one there.
+  std::vector<Place> places(Rank rank, View view) const;
+
   /// The finding, for more evidence, until the next one; null when enough are kept.
   Finding* report(std::string_view clause, Rank rank, std::optional<Place> place,
                   const std::string& sentence);

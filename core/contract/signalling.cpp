@@ -22,23 +22,27 @@ void Signalling::apply(const Op& op) {
     return;
   }
   const auto parameter = static_cast<std::size_t>(op.why.parameter.value);
-  const auto* gemm = std::get_if<Gemm>(&op.action);
+  // A write can take a detour: a GEMM somewhere else, and a copy or an addition from there.
+  const bool moves = std::holds_alternative<Copy>(op.action) || std::holds_alternative<Add>(op.action);
+  const bool writes =
+      std::holds_alternative<Gemm>(op.action) || (moves && op.why.purpose == Purpose::write);
   const auto* flag = std::get_if<Flag>(&op.action);
   const auto* returned = std::get_if<Return>(&op.action);
   const auto* hooked = std::get_if<Hook>(&op.action);
   const bool ready = std::holds_alternative<Ready>(op.action);
-  if (!gemm && !flag && !returned && !hooked && !ready) return;
+  if (!writes && !flag && !returned && !hooked && !ready) return;
   const PlanParameter& of = plan_.parameters[parameter];
   const bool frozen = !of.trainable || (op.why.step >= 0 && op.why.step < of.thaws_at);
   const bool acts =
-      gemm || ready || (flag && flag->value) || (returned && returned->what != Returned::nothing);
+      writes || ready || (flag && flag->value) || (returned && returned->what != Returned::nothing);
+  const bool reaches_destination =
+      writes && plan_.buffer(plan_.operand(op, op.operands - 1)[0].buffer).role != BufferRole::param_grad;
   for (Rank rank : plan_.ranks_of(op)) {
     const std::size_t slot = static_cast<std::size_t>(rank.value) * plan_.parameters.size() + parameter;
     Interval& now = intervals_[slot];
     if (frozen && acts) breach("W10", rank, op, "a frozen parameter takes part in the gradient protocol");
     // A deferred write belongs to no interval between two hooks: it is drained when the backwards are over.
-    const bool writes = gemm && plan_.buffer(plan_.operand(op, 2)[0].buffer).role != BufferRole::param_grad;
-    now.fused += writes && !op.why.deferred;
+    now.fused += reaches_destination && !op.why.deferred;
     if (flag) {
       now.cleared |= !flag->value && now.flag && now.fused > 0;
       now.raised += flag->value && !op.why.deferred;  // its write is drained later (W32)

@@ -11,6 +11,7 @@
 #include "properties/diagnosis/contents.h"
 #include "properties/diagnosis/first_wrong.h"
 #include "properties/diagnosis/lookalikes.h"
+#include "properties/diagnosis/lost_bits.h"
 #include "properties/diagnosis/plan_repairs.h"
 #include "properties/diagnosis/reading.h"
 #include "properties/diagnosis/signatures.h"
@@ -104,6 +105,34 @@ void move_to_telling_element(Finding& finding, const Scenario& scenario) {
   if (lost) finding.element = element_showing(subject, *lost);
 }
 
+bool is_of_types(const Finding& finding) {
+  return finding.clause == "W16" || finding.clause == "W38";
+}
+
+/// A cast that nobody declared shows in some elements only: one of the first that lose a bit.
+void move_to_rounded_element(Finding& finding, const Scenario& scenario) {
+  constexpr std::int64_t kMostTried = 64;
+  if (finding.has_values || !is_of_types(finding)) return;
+  const Subject subject(scenario, finding, Poison::quiet_nan);
+  const std::int64_t numel = scenario.parameters[static_cast<std::size_t>(finding.parameter)].numel();
+  const std::int64_t last = std::min(numel, finding.element + kMostTried);
+  for (std::int64_t element = finding.element; element < last; ++element) {
+    const ReadElement read{{subject.element.parameter, element}, subject.step, subject.reader};
+    if (!lost_bits(subject.planned, scenario, subject.data, read)) continue;
+    finding.element = element;
+    return;
+  }
+}
+
+/// What the cast costs, where the number read is the one that the plan's types make of the sum.
+void write_lost_bits(Finding& finding, const Subject& subject) {
+  if (!is_of_types(finding) || !finding.has_values) return;
+  const auto lost = lost_bits(subject.planned, subject.scenario, subject.data,
+                              {subject.element, subject.step, subject.reader});
+  if (!lost || !same_number(lost->got, finding.actual.value)) return;
+  finding.provenance = {fmt::format("every contribution is in it once; {}", lost->sentence)};
+}
+
 /// A finding of the monitor gets the numbers that its rank reads in the end, where they are wrong.
 void write_values(Finding& finding, const Symptoms& symptoms) {
   const Subject& subject = symptoms.subject;
@@ -123,6 +152,7 @@ void complete(Finding& finding, const Core& core) {
   name_first_wrong(finding, core.subject.planned.plan, core.wrong);
   write_provenance(finding, core.subject, core.actual, core.right);
   write_values(finding, symptoms_of(core));
+  write_lost_bits(finding, core.subject);
   write_history(finding, core.seen.events);
 }
 
@@ -167,6 +197,7 @@ void complete(Finding& finding, const Scenario& scenario, Backend& backend) {
     return write_weight_history(finding, planned_with_fault(scenario).plan);
   if (!is_readable(finding, scenario)) return;
   move_to_telling_element(finding, scenario);
+  move_to_rounded_element(finding, scenario);
   complete(finding, Core(scenario, finding, whole_of(backend)));
 }
 
@@ -182,6 +213,7 @@ Diagnosis diagnose(const Scenario& scenario, const Finding& finding, Backend& ba
     repairs = plan_repairs(planned.plan, finding);
   } else if (is_readable(finding, scenario)) {
     move_to_telling_element(diagnosis.finding, scenario);
+    move_to_rounded_element(diagnosis.finding, scenario);
     Core core(scenario, diagnosis.finding, whole_of(backend));
     complete(diagnosis.finding, core);
     diagnosis.last_right = core.wrong.last_right;

@@ -181,9 +181,6 @@ void add_reduction_faults(std::vector<Fault>& zoo) {
   zoo.insert(
       zoo.end(),
       {
-          {"B-25", "NVIDIA/TransformerEngine#1976 (K05)",
-           "the reduction starts before the delayed write exists, which then lands in flight", "W22",
-           overlapped, written_in_flight},
           {"B-32", "deepspeedai/DeepSpeed#8061 (K14)",
            "the reduction does not wait for the stream that wrote the bucket", "W21", overlapped,
            launch_not_fenced},
@@ -203,6 +200,9 @@ void add_reduction_faults(std::vector<Fault>& zoo) {
           {"K17", "deepspeedai/DeepSpeed#4321",
            "a parameter as large as the bucket is left out of its reduction", "W29", all_reduced,
            last_parameter_left_out},
+          {"M-W22", "ours: B-25 and K05 on streams of their own",
+           "a reduction starts before the last write, which then lands in flight", "W22", overlapped,
+           written_in_flight},
           {"M-W23", "ours: the wait in finish is missing",
            "the consumer reads before the reduction has finished", "W23", overlapped, finish_not_fenced},
       });

@@ -14,7 +14,9 @@ const std::vector<Fault>& zoo() {
     add_hook_faults(faults);
     add_lease_faults(faults);
     add_outer_faults(faults);
+    add_readiness_faults(faults);
     add_reduction_faults(faults);
+    add_rounding_faults(faults);
     add_scale_faults(faults);
     add_loop_faults(faults);
     add_deepspeed_faults(faults);

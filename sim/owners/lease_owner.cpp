@@ -86,7 +86,9 @@ class LeaseOwner : public Owner {
   void parameter_done(std::int32_t parameter) override {
     const auto b = static_cast<std::size_t>(job_.geometry.bucket_of[static_cast<std::size_t>(parameter)]);
     ++leases_[b].done;
-    if (!reduces_now() || leases_[b].done != job_.hooked(job_.geometry.buckets[b])) return;
+    if (!reduces_now()) return;
+    count_ready(job_, parameter);
+    if (leases_[b].done != job_.hooked(job_.geometry.buckets[b])) return;
     job_.take(Row::launch);
     complete(b);
   }

@@ -97,6 +97,7 @@ class PersistentOwner : public Owner {
     // the process that goes on after another.
     const bool learned = !is_megatron_ddp(job_.scenario.strategy) || job_.step > job_.first_step;
     const bool last = job_.microbatch == job_.scenario.microbatches - 1;
+    if (last) count_ready(job_, parameter);
     if (remaining_[b] != 0 || !last || !learned || !job_.scenario.overlap) return;
     job_.take(Row::launch);
     launch(b, Stream::reduce);

@@ -30,6 +30,10 @@ Reduction reduction_of(const Scenario& s) {
 
 }  // namespace
 
+void count_ready(Job& job, std::int32_t parameter) {
+  job.build.op(Ready{}, job.why(Purpose::none, parameter), Stream::compute, job.ranks_of(parameter));
+}
+
 void scale_and_reduce(Job& job, const BucketViews& views, Stream stream) {
   const Scenario& s = job.scenario;
   const OwnerBucket& bucket = views.bucket;

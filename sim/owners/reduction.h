@@ -8,6 +8,9 @@
 
 namespace shardcheck {
 
+/// The owner counts the parameter as ready, on all ranks that have it (READY).
+void count_ready(Job& job, std::int32_t parameter);
+
 /// The view of one bucket on every rank, whole and each rank's own slice.
 struct BucketViews {
   const OwnerBucket& bucket;

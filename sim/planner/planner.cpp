@@ -5,6 +5,7 @@
 
 #include "sim/owners/hooks.h"
 #include "sim/owners/owner.h"
+#include "sim/planner/declared.h"
 #include "sim/producers/producer.h"
 #include "sim/weights/fp8_weights.h"
 
@@ -197,7 +198,9 @@ Planned plan_of(const Scenario& scenario) {
 }
 
 Planned plan_of(const Scenario& scenario, Lapse lapse) {
-  return Loop(scenario, lapse).run();
+  Planned planned = Loop(scenario, lapse).run();
+  declare_types(planned.plan, scenario);
+  return planned;
 }
 
 }  // namespace shardcheck

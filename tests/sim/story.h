@@ -63,6 +63,7 @@ struct Word {
     constexpr const char* names[] = {"drop", "hook+", "hook=", "hook0", "hook-nothing"};
     return names[static_cast<int>(hook.action)];
   }
+  std::string operator()(const Ready&) const { return "ready"; }
   std::string operator()(const Finish&) const { return "finish"; }
   std::string operator()(const EndStep&) const { return "]"; }
   std::string operator()(const BeginRecompute&) const { return "recompute("; }
@@ -85,11 +86,13 @@ inline std::string word_of(const Plan& plan, const Op& op) {
   return op.stream == Stream::reduce ? word + "@r" : word;
 }
 
-/// The words of a step, of one parameter's ops only when `parameter` is not -1.
+/// The words of a step, of one parameter's ops only when `parameter` is not -1. The count as ready, which
+/// follows every last hook of a window, is left out.
 inline std::string story(const Planned& planned, std::int32_t step, std::int32_t parameter = -1) {
   std::ostringstream text;
   for (std::size_t i = static_cast<std::size_t>(planned.setup_end.value); i < planned.plan.ops.size(); ++i) {
     const Op& op = planned.plan.ops[i];
+    if (std::holds_alternative<Ready>(op.action)) continue;
     if (op.why.step != step || (parameter >= 0 && op.why.parameter.value != parameter)) continue;
     text << (text.tellp() > 0 ? " " : "") << word_of(planned.plan, op);
   }

@@ -25,6 +25,24 @@ TEST(Reporter, NamesTheElementOfAShardByItsRank) {
   EXPECT_FALSE(reporter.place(Rank{1}, p.shard, 1)) << "padding of rank 1";
 }
 
+TEST(Reporter, NamesAllParametersOfAView) {
+  TinyPlan p;
+  p.plan.placements.push_back({TinyPlan::frozen, Rank{-1}, {p.main, 4, 2}, 7});
+  Reporter reporter(p.plan);
+  const auto text = [&](Rank rank, View view) {
+    std::string all;
+    for (const Reporter::Place& place : reporter.places(rank, view))
+      all += std::to_string(place.parameter.value) + "[" + std::to_string(place.element) + "] ";
+    return all;
+  };
+  EXPECT_EQ(text(Rank{0}, p.all(p.main)), "0[0] 1[7] ");
+  EXPECT_EQ(text(Rank{0}, {p.main, 2, 3}), "0[2] 1[7] ");
+  EXPECT_EQ(text(Rank{1}, p.all(p.shard)), "0[3] ") << "of its own rank";
+  EXPECT_EQ(text(Rank{0}, p.all(p.slot)), "") << "never lent";
+  reporter.open_lease(0, {p.slot, 1, 5});
+  EXPECT_EQ(text(Rank{0}, {p.slot, 2, 4}), "0[1] ");
+}
+
 TEST(Reporter, ASlotBelongsToTheLeaseThatWasOpenedLast) {
   TinyPlan p;
   p.plan.buckets.push_back({{TinyPlan::frozen, Rank{-1}, {BufferId{-1}, 1, 2}, 0}});

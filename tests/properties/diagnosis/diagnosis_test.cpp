@@ -31,8 +31,8 @@ TEST(Diagnosis, OverwriteFlagOnAPersistentOwner) {  // 9.3: 68 = digits 0, 1, 0,
             "9 r1 16 (0x41800000): microbatch 0 of rank 1;\n"
             "14 r0 4 (0x40800000): microbatch 1 of rank 0;\n"
             "14 r1 64 (0x42800000): microbatch 1 of rank 1;\n"
-            "20 r0 68 (0x42880000): microbatch 1 of rank 0; microbatch 1 of rank 1;\n"
-            "23 r0 17 (0x41880000): 1/4 x microbatch 1 of rank 0; 1/4 x microbatch 1 of rank 1;\n");
+            "21 r0 68 (0x42880000): microbatch 1 of rank 0; microbatch 1 of rank 1;\n"
+            "24 r0 17 (0x41880000): 1/4 x microbatch 1 of rank 0; 1/4 x microbatch 1 of rank 1;\n");
   EXPECT_EQ(d.first_wrong, OpIndex{14});
   EXPECT_EQ(d.last_right, OpIndex{9});
   EXPECT_EQ(d.finding.expected.value, 85.0 / 4);
@@ -124,7 +124,7 @@ TEST(Diagnosis, CompleteNamesWhatAReportNeeds) {
   ASSERT_FALSE(finding.history.empty());
   EXPECT_EQ(
       finding.history.back(),
-      "op 19 on rank 0: all-reduce (sum) over groups of 2 (step 0) in main_grad[0:24) on ranks 0 to 1 -> "
+      "op 20 on rank 0: all-reduce (sum) over groups of 2 (step 0) in main_grad[0:24) on ranks 0 to 1 -> "
       "2.5 (0x40200000): 1/2 x microbatch 0 of rank 0, 1/2 x microbatch 1 of rank 0  [first wrong]");
 }
 

@@ -8,7 +8,7 @@ namespace {
 
 TEST(ReductionFaults, RewriteThePlan) {
   expect_rewrites(add_reduction_faults, {
-                                            {"B-25", ""},
+                                            {"M-W22", ""},
                                             {"B-32", "-2 wait@r "},
                                             {"B-37", "+1 AR +1 AR@r "},
                                             {"B-42", "-1 AR -1 AR@r "},
@@ -21,7 +21,7 @@ TEST(ReductionFaults, RewriteThePlan) {
 }
 
 TEST(ReductionFaults, MoveTheLastWriteBehindTheLaunch) {
-  for (const auto& [id, stream] : {std::pair{"B-25", Stream::reduce}, std::pair{"B-53", Stream::compute}}) {
+  for (const auto& [id, stream] : {std::pair{"M-W22", Stream::reduce}, std::pair{"B-53", Stream::compute}}) {
     const Plan plan = rewritten(id);
     bool launched = false;
     int late = 0;
