@@ -24,8 +24,7 @@ void Signalling::apply(const Op& op) {
   const auto parameter = static_cast<std::size_t>(op.why.parameter.value);
   // A write can take a detour: a GEMM somewhere else, and a copy or an addition from there.
   const bool moves = std::holds_alternative<Copy>(op.action) || std::holds_alternative<Add>(op.action);
-  const bool writes =
-      std::holds_alternative<Gemm>(op.action) || (moves && op.why.purpose == Purpose::write);
+  const bool writes = std::holds_alternative<Gemm>(op.action) || (moves && op.why.purpose == Purpose::write);
   const auto* flag = std::get_if<Flag>(&op.action);
   const auto* returned = std::get_if<Return>(&op.action);
   const auto* hooked = std::get_if<Hook>(&op.action);

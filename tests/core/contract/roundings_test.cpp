@@ -111,8 +111,7 @@ TEST(Roundings, AFusedWriteByTheParametersTypeIsADetour) {
          p.write(0, p.grad), p.move(Copy{}, Purpose::write, p.all(p.grad), p.of_w(p.main));
          p.reduce_and_finish();
        },
-       "",
-       kAllBf16},
+       "", kAllBf16},
   });
 }
 
