@@ -199,7 +199,8 @@ class Prober {
       });
       const double right = key.step == first.step ? probed.scale : 0;
       if (wrong != probed.wrong.end() && !wrong->is_one_number) return {};
-      symptoms.weights.push_back({key, wrong == probed.wrong.end() ? right : wrong->weight, right});
+      const double weight = wrong == probed.wrong.end() ? right : wrong->weight;
+      if (weight != 0 || right != 0) symptoms.weights.push_back({key, weight, right});
     }
     return recognised(symptoms);
   }

@@ -21,7 +21,8 @@ std::size_t wrong_count(const Symptoms& s) {
 
 /// The factor of each microbatch, when every one of at least two has a single one and nothing else is in it.
 std::vector<double> microbatch_factors(const Symptoms& s) {
-  const bool foreign = std::ranges::any_of(s.weights, [](const Weight& w) { return w.right == 0; });
+  const bool foreign =
+      std::ranges::any_of(s.weights, [](const ContributionWeight& w) { return w.right == 0; });
   if (s.weights.empty() || foreign || s.undefined != 0) return {};
   std::vector<double> factors;
   for (std::int32_t m = 0; m < s.subject.scenario.microbatches; ++m) {
@@ -117,7 +118,7 @@ std::string divisor_too_many(const Symptoms& s) {
 template <class Keep>
 bool only_those(const Symptoms& s, Keep keep) {
   bool kept = false, lost = false;
-  for (const Weight& w : s.weights) {
+  for (const ContributionWeight& w : s.weights) {
     if (w.actual != (keep(w.key) ? w.right : 0)) return false;
     (keep(w.key) ? kept : lost) = true;
   }
@@ -146,7 +147,7 @@ std::string last_use(const Symptoms& s) {
 std::string not_reduced(const Symptoms& s) {
   const auto own = s.subject.reader.value;
   bool mine = false, others = false, absent = true;
-  for (const Weight& w : s.weights) {
+  for (const ContributionWeight& w : s.weights) {
     mine |= w.key.rank == own && w.actual != 0;
     others |= w.key.rank != own && w.right != 0;
     absent &= w.key.rank == own || w.actual == 0;
@@ -157,7 +158,7 @@ std::string not_reduced(const Symptoms& s) {
 
 std::string rank_left_out(const Symptoms& s) {
   std::set<std::int32_t> absent, present;
-  for (const Weight& w : s.weights) {
+  for (const ContributionWeight& w : s.weights) {
     if (w.right != 0 && w.actual == 0) absent.insert(w.key.rank);
     if (w.actual != 0) present.insert(w.key.rank);
     if (w.actual != 0 && w.actual != w.right) return "";
@@ -176,7 +177,7 @@ std::string one_step_old(const Symptoms& s) {
 std::string step_leaks(const Symptoms& s) {
   std::set<std::int32_t> steps;
   bool this_step = false;
-  for (const Weight& w : s.weights) {
+  for (const ContributionWeight& w : s.weights) {
     if (w.actual == 0) continue;
     if (w.key.step != s.subject.step)
       steps.insert(w.key.step);

@@ -9,7 +9,7 @@
 namespace shardcheck {
 namespace {
 
-void append(std::vector<Weight>& weights, const Subject& subject, const Combination& actual,
+void append(std::vector<ContributionWeight>& weights, const Subject& subject, const Combination& actual,
             const Combination& right, bool only_visible) {
   std::set<std::int64_t> contributions;
   for (const Term& term : actual.terms) contributions.insert(term.contribution);
@@ -60,7 +60,7 @@ class Agreement {
 
 std::optional<double> Symptoms::common_factor() const {
   Agreement factor;
-  for (const Weight& w : weights) {
+  for (const ContributionWeight& w : weights) {
     if (w.right != 0)
       factor.add(w.actual / w.right);
     else
@@ -71,7 +71,7 @@ std::optional<double> Symptoms::common_factor() const {
 
 std::optional<double> Symptoms::factor_of_microbatch(std::int32_t microbatch) const {
   Agreement factor;
-  for (const Weight& w : weights) {
+  for (const ContributionWeight& w : weights) {
     if (w.key.step == subject.step && w.key.microbatch == microbatch && w.right != 0)
       factor.add(w.actual / w.right);
   }

@@ -11,7 +11,7 @@
 namespace shardcheck {
 
 /// A contribution that is, or should be, in the element.
-struct Weight {
+struct ContributionWeight {
   ContributionKey key;
   double actual = 0, right = 0;
 };
@@ -20,7 +20,7 @@ struct Symptoms {
   const Subject& subject;
   double actual = 0, expected = 0;  ///< of the element, for the reader
   /// By the plan where the number confirms it, else by the number's digits; empty where neither speaks.
-  std::vector<Weight> weights;
+  std::vector<ContributionWeight> weights;
   double undefined = 0;  ///< weight of undefined bytes
   std::vector<std::pair<Rank, double>> owners;
   std::vector<double> read, wanted;   ///< the reader's part of the parameter; empty when large

@@ -42,7 +42,8 @@ Scenario scenario_of(int seed) {
   s.expert_parallel = s.ranks % 2 == 0 ? 2 : 1;
   s.microbatches = 2 + turn % 2;
   s.tokens = 2;
-  s.data = turn % 2 == 0 ? DataMode::integers : DataMode::provenance;
+  const bool fits = turn % 2 == 1 && !is_unfused_only(s.strategy);  // autograd's type has few digits
+  s.data = fits ? DataMode::provenance : DataMode::integers;
   s.scaling = static_cast<Scaling>(turn % 3);
   s.comm = turn % 2 == 0 ? DType::bf16 : DType::f32;
   s.parameters = {{.name = "up", .shape = {13, 9}, .unit = 0},

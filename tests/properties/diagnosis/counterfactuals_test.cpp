@@ -105,6 +105,7 @@ TEST(Counterfactuals, EveryFaultOfTheZooCanBeFlipped) {
       // What a copy on another pipeline stage should have brought is no byte of this one.
       if (s.stages > 1 && finding.op.value < 0) continue;
       EXPECT_TRUE(d.first_wrong.has_value()) << fault.id << ": " << finding.sentence;
+      if (s.stages > 1) continue;
       const bool frozen = !s.parameters[static_cast<std::size_t>(finding.parameter)].trainable;
       EXPECT_EQ(d.history.empty(), frozen) << fault.id;
     }
