@@ -131,6 +131,7 @@ void ClassRules::apply(OpIndex index, const std::vector<bool>& hook_reported) {
     case Purpose::accumulate: return accumulate(op, std::holds_alternative<Add>(op.action));
     case Purpose::stage: return stage(op);
     case Purpose::unstage: return unstage(op);
+    case Purpose::weights: return stage_weights(op);
     case Purpose::consume: return consume(op);
     default: return;
   }
@@ -155,6 +156,8 @@ void ClassRules::write(const Op& op, bool accumulate, int operand, const std::ve
         breach("W32", place, "drains a deferred gradient after its bucket was reduced in this step");
       else
         breach("W21", place, "writes a gradient whose bucket was already reduced in this step");
+    } else if (atom.content == Content::parked) {
+      breach("W36", place, "writes a gradient over weights that its buffer stages");
     } else if (atom.content == Content::none) {
       breach("W19", place, "writes storage that was returned to the pool");
     } else if (atom.content == Content::accumulated && atom.scaled) {

@@ -52,6 +52,7 @@ class ClassRules {
   void accumulate(const Op& op, bool add);
   bool spend_source(const Place& place, Atom& atom);
   void stage(const Op& op);
+  void stage_weights(const Op& op);
   void unstage(const Op& op);
   void open_lease(const Op& op, const OpenLease& lease);
   void close_lease(const Op& op);

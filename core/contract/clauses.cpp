@@ -115,7 +115,7 @@ constexpr Clause kClauses[] = {
     {"W35", "Capture safety",
      "A captured write has a stable address and a beta that is legal for every replay.", "wgrad 5.D", plan},
     {"W36", "Phase exclusivity", "Storage shared by gradients and parameters is in one phase at a time.",
-     "wgrad 5.D", nothing},
+     "wgrad 5.D", plan},
     {"W37", "Recompute neutrality", "Activation recomputation adds no use, no lease and no readiness.",
      "wgrad 5.D", both},
     {"W38", "Declared rounding points", "The casts are those of the declared pipeline.", "wgrad 5.E", plan},

@@ -7,8 +7,9 @@
 namespace shardcheck {
 
 std::string_view name_of(Content content) {
-  constexpr std::string_view names[] = {"no storage (X)", "undefined (UD)", "zero (Z)", "contributions (A)",
-                                        "in flight (L)",  "reduced (V)",    "stale (S)"};
+  constexpr std::string_view names[] = {"no storage (X)",    "undefined (UD)",    "zero (Z)",
+                                        "contributions (A)", "in flight (L)",     "reduced (V)",
+                                        "stale (S)",         "staged weights (S)"};
   return names[static_cast<int>(content)];
 }
 

@@ -19,6 +19,7 @@ enum class Content : std::uint8_t {
   in_flight,    ///< L: handed to a collective that has not completed for this reader
   valid,        ///< V: reduced, for the consumer
   stale,        ///< S: the part of others after a reduce-scatter, or an earlier step's value
+  parked,       ///< S: weights that a gather stages in the gradient buffer (wgrad 6.4)
 };
 std::string_view name_of(Content content);
 

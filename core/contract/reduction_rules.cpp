@@ -50,6 +50,8 @@ Content ClassRules::judge_sum(std::span<const Place> addends, Purpose axis) {
       breach("W7", place, "reduces bytes that nobody wrote or zeroed");
     } else if (atom.content == Content::valid && !tied && (axis == Purpose::reduce || atom.outer)) {
       breach("W27", place, "reduces a gradient that is already reduced");
+    } else if (atom.content == Content::parked) {
+      breach("W36", place, "reduces weights that the gradient buffer stages");
     } else if (atom.content == Content::none) {
       breach("W33", place, "reduces storage that was returned to the pool");
     } else if (!state_.is_ordered(place.rank, stream_, atom) && is_parameter(place)) {
@@ -197,6 +199,31 @@ void ClassRules::stage(const Op& op) {
   }
 }
 
+/// Weights on their way through a gradient buffer: each rank's slice comes in, the gather completes it, a
+/// copy takes it out. Other buffers of weights are no matter of this file.
+void ClassRules::stage_weights(const Op& op) {
+  const bool gathers = std::holds_alternative<Communicate>(op.action);
+  if (!gathers && !std::holds_alternative<Copy>(op.action)) return;
+  const auto is_gradient = [&](int operand) {
+    return state_.is_tracked(plan_.operand(op, operand)[0].buffer);
+  };
+  if (is_gradient(0)) {
+    each_atom(op, 0, [&](const Place& place, Atom& atom) {
+      if (!settled(place, atom, "W22") || atom.content == Content::parked) return;
+      breach("W36", place,
+             gathers ? "gathers weights that were not staged first: the gather spreads what is there instead"
+                     : "takes weights out of the gradient buffer, which does not hold them any more");
+    });
+  }
+  if (!is_gradient(1)) return;
+  each_atom(op, 1, [&](const Place& place, Atom& atom) {
+    if (settled(place, atom, "W22") &&
+        (atom.content == Content::accumulated || atom.content == Content::valid))
+      breach("W36", place, "stages weights over a gradient that is still needed");
+    written(atom, Content::parked);
+  });
+}
+
 void ClassRules::unstage(const Op& op) {
   const auto ranks = plan_.ranks_of(op);
   for (std::size_t i = 0; i < ranks.size(); ++i) {
@@ -229,6 +256,8 @@ void ClassRules::finish(const Op& op) {
       breach("W28", place, "hands stale bytes to the consumer");
     } else if (atom.content == Content::undefined && is_parameter(place)) {
       breach("W8", place, "hands bytes that nobody wrote in this step to the consumer");
+    } else if (atom.content == Content::parked && is_parameter(place)) {
+      breach("W36", place, "hands weights that the gradient buffer stages to the consumer");
     } else if (atom.content == Content::none) {
       breach("W33", place, "hands storage that was returned to the pool to the consumer");
     } else if (!state_.is_ordered(place.rank, stream_, atom) && is_parameter(place)) {

@@ -183,6 +183,7 @@ Scenario random_scenario(Draw& draw, Focus focus) {
   draw_data(draw, s);
   draw_loop(draw, focus, s);
   match_copies(s);
+  if (allows_staging(s)) s.staging = draw.chance(40);
   return s;
 }
 

@@ -93,6 +93,7 @@ void repair(Scenario& s) {
   if (!fuses || s.write_mode == WriteMode::r7) s.execution = Execution::eager;
   if (s.write_mode != WriteMode::te_module) s.first_microbatch = FirstMicrobatch::none;
   if (s.write_mode == WriteMode::r4 && has_leases(s.strategy)) s.write_mode = WriteMode::r5;
+  s.staging &= allows_staging(s);
 }
 
 /// What the FP8 section says of steps and owners that are gone.
@@ -188,6 +189,7 @@ void try_protocol(Candidates& to, const Scenario& s) {
   to.try_value(&Scenario::overlap, false);
   to.try_value(&Scenario::slots, 2);
   to.try_value(&Scenario::zeroing, true);
+  to.try_value(&Scenario::staging, false);
   to.try_value(&Scenario::expert_parallel, 1);
   to.try_value(&Scenario::outer, 1);
   to.try_value(&Scenario::outer_mode, OuterMode::replicate);
@@ -353,6 +355,7 @@ Complexity complexity_of(const Scenario& s) {
           s.overlap,
           s.slots != 2,
           !s.zeroing,
+          s.staging,
           s.expert_parallel,
           s.outer,
           static_cast<std::int64_t>(s.outer_mode),

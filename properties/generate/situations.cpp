@@ -218,6 +218,7 @@ std::vector<Situation> make_table() {
       {"owner without fused producers",
        [](S s, G) { return is_unfused_only(s.strategy); },
        {leases, silence, scaling, overlap}},
+      {"weights staged in gradients", [](S s, G) { return s.staging; }, {persistent}},
       {"hybrid mesh",
        [](S s, G) { return s.outer > 1 && s.outer_mode == OuterMode::replicate; },
        {leases, scaling, overlap}},

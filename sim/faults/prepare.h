@@ -67,6 +67,13 @@ inline void fused(Scenario& s) {
   uses(s, {Producer::fused});
 }
 
+inline void one_stage(Scenario& s) {
+  s.stages = 1;
+  for (ScenarioParameter& p : s.parameters) {
+    p.stage = 0;
+    p.tied_to = -1;
+  }
+}
 /// Four ranks in two outer groups, of an owner that keeps the shards between microbatches.
 inline void hybrid(Scenario& s) {
   reference(s);
@@ -78,11 +85,7 @@ inline void hybrid(Scenario& s) {
   s.expert_parallel = 1;
   s.outer = 2;
   s.outer_mode = OuterMode::replicate;
-  s.stages = 1;
-  for (ScenarioParameter& p : s.parameters) {
-    p.stage = 0;
-    p.tied_to = -1;
-  }
+  one_stage(s);
   fused(s);
 }
 /// Two pipeline stages. The first parameter, a matrix of the first one, has a copy on the second.
@@ -140,6 +143,7 @@ inline void repair(Scenario& s) {
   if (s.strategy != Strategy::fsdp2) s.sync = Sync::every;
   if (s.strategy != Strategy::fsdp2 || s.outer == 1) s.outer_sync = Sync::last;
   mend_loop(s);
+  s.staging &= allows_staging(s);
 }
 
 }  // namespace shardcheck::prepare

@@ -14,6 +14,7 @@ const std::vector<Fault>& zoo() {
     add_hook_faults(faults);
     add_lease_faults(faults);
     add_outer_faults(faults);
+    add_phase_faults(faults);
     add_readiness_faults(faults);
     add_reduction_faults(faults);
     add_rounding_faults(faults);

@@ -3,6 +3,8 @@
 // 3.7). Microbatches are added locally; each bucket is reduced once, in the last one. Buckets are laid out
 // for all parameters that ever train: one that has not thawed yet keeps its place in the bucket, which is
 // zero there, and is not waited for.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "sim/owners/owner.h"
@@ -19,9 +21,11 @@ class PersistentOwner : public Owner {
     const Scenario& s = job_.scenario;
     for (std::size_t f = 0; f < job_.geometry.flat_sizes.size(); ++f) {
       const std::int64_t size = job_.geometry.flat_sizes[f];
-      const std::string number = job_.geometry.flat_sizes.size() == 1 ? "" : "." + std::to_string(f);
+      const std::string number = job_.geometry.flat_sizes.size() == 1 ? "" : fmt::format(".{}", f);
       main_.push_back(job_.allocate("main_grad" + number, BufferRole::main_grad, s.main_grad, size));
       if (is_staged()) staging_.push_back(job_.allocate("comm" + number, BufferRole::staging, s.comm, size));
+      if (s.staging)
+        weights_.push_back(job_.allocate("weights" + number, BufferRole::weights, s.main_grad, size));
     }
     for (const OwnerBucket& bucket : job_.geometry.buckets) {
       const std::int64_t owned = shards_gradient(s.strategy) ? bucket.slice() : bucket.numel();
@@ -48,6 +52,7 @@ class PersistentOwner : public Owner {
       const auto ranks = job_.ranks_of_stage(job_.geometry.flat_stages[f]);
       job_.build.op(Fill{0}, job_.why(Purpose::zero), Stream::compute, ranks).on(job_.build.whole(main_[f]));
     }
+    if (s.staging) gather_weights();
     for (Rank rank : job_.all_ranks) {
       for (std::size_t p = 0; p < s.parameters.size(); ++p) {
         HostState& host = job_.host(rank, static_cast<std::int32_t>(p));
@@ -175,6 +180,29 @@ class PersistentOwner : public Owner {
         job_, views.bucket, [&](Rank rank) { return owned(views.bucket, views.whole, rank); }, stream);
   }
 
+  /// The zeroed gradient buffer stages the weights (wgrad 6.4): each rank's slice of the masters, the gather,
+  /// the copy out, and zeros again before the first write.
+  void gather_weights() {
+    job_.take(Row::stage_weights);
+    for (std::size_t b = 0; b < launched_.size(); ++b) {
+      const OwnerBucket& bucket = job_.geometry.buckets[b];
+      const auto ranks = job_.reduction_ranks(bucket);
+      const View main = range_of(b, main_);
+      const auto slice_at = [&](std::int32_t i) {
+        return owned(bucket, main, ranks[static_cast<std::size_t>(i)]);
+      };
+      const Why why = job_.why(Purpose::weights);
+      job_.build.op(Copy{}, why, Stream::compute, ranks).on(job_.build.whole(job_.masters[b]));
+      job_.build.on_each(slice_at);
+      if (bucket.group > 1) {
+        const Communicate gather{Collective::all_gather, Reduction::sum, bucket.group};
+        job_.build.op(gather, why, Stream::compute, ranks).on_each(slice_at).on(main);
+      }
+      job_.build.op(Copy{}, why, Stream::compute, ranks).on(main).on(range_of(b, weights_));
+      job_.build.op(Fill{0}, job_.why(Purpose::zero), Stream::compute, ranks).on(main);
+    }
+  }
+
   /// Without zeroing, what nobody touched in this step holds the sums of an earlier one.
   void fill_silent(const OwnerBucket& bucket, View main) {
     for (const Member& member : bucket.members) {
@@ -208,9 +236,9 @@ class PersistentOwner : public Owner {
   }
 
   Job& job_;
-  std::vector<BufferId> main_, staging_;  // a flat buffer
-  std::vector<bool> launched_;            // a bucket: reduced in this step
-  std::vector<std::int64_t> remaining_;   // a bucket: parameters whose hook is still to come in this backward
+  std::vector<BufferId> main_, staging_, weights_;  // a flat buffer
+  std::vector<bool> launched_;                      // a bucket: reduced in this step
+  std::vector<std::int64_t> remaining_;  // a bucket: parameters whose hook is still to come in this backward
 };
 
 }  // namespace

@@ -38,6 +38,8 @@ constexpr Line kDdp[] = {
     {Row::stage, "D2", "wire of another type", "through a communication buffer and back"}};
 
 constexpr Line kInstances[] = {
+    {Row::stage_weights, "D0", "parameter gather, shared storage",
+     "weights staged, gathered, copied out, and zeroed again"},
     {Row::outer, "D2", "several optimizer instances", "the own slice is summed over the instances"}};
 
 constexpr Line kFsdpPersistent[] = {

@@ -33,6 +33,7 @@ enum class Row : std::uint8_t {
   skip_sync,         ///< a backward without a reduction: sums stay where they are
   no_collective,     ///< a group of size one reduces nothing
   stage,             ///< through a communication buffer in another type
+  stage_weights,     ///< weights are gathered through the gradient buffer
   outer,             ///< the outer reduction of the last microbatch
   outer_every,       ///< the outer reduction of every microbatch
   rewrite_flags,     ///< an unshard rewrites today's flags
@@ -41,7 +42,7 @@ enum class Row : std::uint8_t {
   clip,              ///< finalize clips the reduced gradient
   finish,            ///< the step's gradients become readable
 };
-inline constexpr int kRows = 25;
+inline constexpr int kRows = 26;
 
 using RowSet = std::bitset<kRows>;
 

@@ -59,12 +59,13 @@ class ParameterNames {
 };
 
 void read_owner(const Field& owner, Scenario& to) {
-  owner.expect_object({"strategy", "bucket_size", "overlap", "slots", "zeroing", "sync", "outer_sync"});
+  owner.expect_object({"strategy", "bucket_size", "overlap", "slots", "zeroing", "staging", "sync", "outer_sync"});
   to.strategy = owner.at("strategy").one_of<Strategy>(kStrategies);
   read(owner, "bucket_size", limits::kBucketSize, to.bucket_size);
   read(owner, "overlap", to.overlap);
   read(owner, "slots", limits::kSlots, to.slots);
   read(owner, "zeroing", to.zeroing);
+  read(owner, "staging", to.staging);
   read(owner, "sync", 2, to.sync);
   read(owner, "outer_sync", 2, to.outer_sync);
 }

@@ -38,6 +38,7 @@ ordered_json owner_of(const Scenario& s, const Scenario& preset) {
   write_unless(owner, "overlap", s.overlap, preset.overlap);
   write_unless(owner, "slots", s.slots, preset.slots);
   write_unless(owner, "zeroing", s.zeroing, preset.zeroing);
+  write_unless(owner, "staging", s.staging, preset.staging);
   write_unless(owner, "sync", s.sync, preset.sync);
   write_unless(owner, "outer_sync", s.outer_sync, preset.outer_sync);
   return owner;

@@ -186,6 +186,7 @@ std::string describe(const Scenario& scenario) {
     text += fmt::format(
         " {} outer groups {}.", scenario.outer,
         scenario.outer_mode == OuterMode::replicate ? "hold replicas of all shards" : "share every shard");
+  if (scenario.staging) text += " Weights are gathered through the gradient buffer before each step.";
   if (scenario.sync == Sync::last) text += " Microbatches are summed unsharded, and reduced in the last.";
   text += describe_loop(scenario);
   text += describe_fp8(scenario);

@@ -185,6 +185,7 @@ struct Scenario {
   bool overlap = true;           ///< reductions start in backward, on their own stream
   std::int32_t slots = 2;        ///< storage of leases: this many slots, recycled
   bool zeroing = true;           ///< the owner zeroes its accumulators at the begin of a step
+  bool staging = false;          ///< weights are gathered through the gradient buffer before each step
   Sync sync = Sync::every;       ///< FSDP2: when shards are reduced; last: microbatches are summed unsharded
   Sync outer_sync = Sync::last;  ///< when the outer reduction runs; every: FSDP2 only
 
@@ -256,6 +257,13 @@ constexpr std::int32_t inner_size(const Scenario& scenario, bool expert) {
 constexpr DType type_of_outer_sum(const Scenario& scenario) {
   const bool on_shard = has_leases(scenario.strategy) && scenario.strategy != Strategy::fsdp2;
   return on_shard ? scenario.main_grad : scenario.comm;
+}
+
+/// True where weights may be staged in the gradient buffer (wgrad 6.4): the distributed optimizer, which
+/// zeroes it, in a loop that goes straight on.
+inline bool allows_staging(const Scenario& s) {
+  return s.strategy == Strategy::megatron_ddp_zero1 && s.zeroing && s.write_mode != WriteMode::r4 &&
+         s.outer == 1 && s.stages == 1 && !s.fp8 && s.loop.aborts.empty() && s.loop.resumes.empty();
 }
 
 /// True when the owner fills its accumulators with zeros at the begin of a step.

@@ -146,6 +146,12 @@ void judge_stage(const Scenario& s, std::size_t index, const std::string& path, 
 void judge_owner(const Scenario& s, const Judge& judge) {
   judge.in_range("owner.bucket_size", s.bucket_size, limits::kBucketSize);
   judge.in_range("owner.slots", s.slots, limits::kSlots);
+  if (s.staging && !allows_staging(s))
+    judge.fail(
+        "owner.staging",
+        fmt::format("weights are staged by megatron-ddp-zero1 with zeroing, on one outer group and one "
+                    "pipeline stage, without FP8 weights, aborts, resumes or R4, and this is {}; use false",
+                    name_of(s.strategy)));
 }
 
 /// Owners that read autograd's gradients have no fused producers.

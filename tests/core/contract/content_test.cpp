@@ -81,7 +81,7 @@ TEST(ContentState, AnAtomSettlesForTheStreamThatHasWaited) {
 }
 
 TEST(ContentState, EveryClassHasAName) {
-  for (int i = 0; i <= static_cast<int>(Content::stale); ++i)
+  for (int i = 0; i <= static_cast<int>(Content::parked); ++i)
     EXPECT_FALSE(name_of(static_cast<Content>(i)).empty());
   EXPECT_EQ(name_of(Content::valid), "reduced (V)");
 }

@@ -60,6 +60,19 @@ TEST(PersistentOwner, OptimizerInstancesSumTheirSlices) {
   }
 }
 
+/// Shared storage (wgrad 6.4): staged, gathered, copied out and zeroed, all before the first write.
+TEST(PersistentOwner, WeightsPassThroughTheZeroedGradientBuffer) {
+  Scenario s = base(Strategy::megatron_ddp_zero1);
+  s.overlap = false;
+  s.microbatches = 1;
+  s.staging = true;
+  for (int step : {0, 1})
+    EXPECT_EQ(story(plan_of(s), step),
+              "[ zero weights= AG weights= zero | write1 flag dummy drop scale RS finish sgd ]");
+  s.ranks = 1;
+  EXPECT_EQ(story(plan_of(s), 1), "[ zero weights= weights= zero | write1 flag dummy drop finish sgd ]");
+}
+
 /// DeepSpeed ZeRO-1 (wgrad 3.7): gradients are None at first, so nothing is zeroed but what nobody touched.
 TEST(PersistentOwner, DeepspeedBeginsItsAccumulatorWithTheFirstGradient) {
   Scenario s = base(Strategy::deepspeed_1);

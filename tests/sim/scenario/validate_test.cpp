@@ -284,6 +284,17 @@ TEST(Validate, OuterGroupsAndSwitchesBelongToTheOwnersThatHaveThem) {
                   "megatron-ddp on 1; use \"last\"");
 }
 
+TEST(Validate, OnlyTheDistributedOptimizerStagesWeights) {
+  expect_sentence([](Scenario& s) { s.staging = true; },
+                  "owner.staging: weights are staged by megatron-ddp-zero1 with zeroing, on one outer group "
+                  "and one pipeline stage, without FP8 weights, aborts, resumes or R4, and this is "
+                  "megatron-ddp; use false");
+  Scenario s = small_scenario();
+  s.strategy = Strategy::megatron_ddp_zero1;
+  s.staging = true;
+  EXPECT_EQ(sentence(s), "");
+}
+
 TEST(Validate, OwnersOfAutogradsGradientsHaveNoFusedProducers) {
   expect_sentence([](Scenario& s) { s.strategy = Strategy::fsdp2; },
                   "uses[0].producer: \"fused\" under fsdp2, where autograd holds every gradient; use "

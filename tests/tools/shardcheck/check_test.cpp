@@ -156,7 +156,7 @@ TEST_F(Check, WrongNamesAreSentencesWithTheNearest) {
     EXPECT_TRUE(check.err.starts_with("shardcheck: ") && holds(check.err, part)) << check.err;
   };
   expect_refused({"check", "legal-bata"}, 2, "did you mean \"legal-beta\"?");
-  expect_refused({"check", "W36"}, 2, "a clause that no property claims");
+  expect_refused({"check", "L28"}, 2, "a clause that no property claims");
   expect_refused({"check", "--backend", "cpuu"}, 2, "known are \"cpu\"");
   expect_refused({"check", "--backend", "faulty:x"}, 2, "not a numeric fault");
   expect_refused({"check", "--profile", "x"}, 2, "known are \"ideal\", \"hopper\"");

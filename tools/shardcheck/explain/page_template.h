@@ -40,7 +40,7 @@ const D=/*DATA*/,F=D.finding;
 $("title").innerHTML="<b></b> ";$("title").firstChild.textContent=F.clause;$("title").append(F.title);
 put("rule",F.rule+" ("+F.source+")");put("what",F.sentence);
 const where=[];if(F.op>=0)where.push("op "+F.op+": "+F.op_text);else if(F.rank>=0)where.push("rank "+F.rank);
-if(F.parameter)where.push(F.parameter+", element "+F.element);if(F.step>=0)where.push("step "+F.step);
+if(F.parameter)where.push(F.parameter+(F.element>=0?", element "+F.element:""));if(F.step>=0)where.push("step "+F.step);
 put("where",where.join("; "));
 const number=(kind,name,text)=>{const d=document.createElement("div");d.className=kind;
  d.innerHTML="<span></span><code></code>";d.firstChild.textContent=name;d.lastChild.textContent=text;
