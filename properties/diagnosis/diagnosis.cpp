@@ -224,7 +224,8 @@ Diagnosis diagnose(const Scenario& scenario, const Finding& finding, Backend& ba
   } else {
     if (finding.op.value >= 0) diagnosis.first_wrong = finding.op;
     if (finding.history.empty())
-      diagnosis.notes.push_back("the finding names no element of a gradient, so there is no history of bytes");
+      diagnosis.notes.push_back(
+          "the finding names no element of a gradient, so there is no history of bytes");
   }
   if (writes_of(scenario) > kMostWrites) {
     diagnosis.notes.push_back(

@@ -59,7 +59,8 @@ class ParameterNames {
 };
 
 void read_owner(const Field& owner, Scenario& to) {
-  owner.expect_object({"strategy", "bucket_size", "overlap", "slots", "zeroing", "staging", "sync", "outer_sync"});
+  owner.expect_object(
+      {"strategy", "bucket_size", "overlap", "slots", "zeroing", "staging", "sync", "outer_sync"});
   to.strategy = owner.at("strategy").one_of<Strategy>(kStrategies);
   read(owner, "bucket_size", limits::kBucketSize, to.bucket_size);
   read(owner, "overlap", to.overlap);
@@ -120,7 +121,8 @@ Fp8Training fp8_from(const Field& fp8) {
 
 /// The copies of earlier parameters are known by their names.
 ScenarioParameter parameter_from(const Field& field, const std::vector<ScenarioParameter>& earlier) {
-  field.expect_object({"name", "shape", "dtype", "trainable", "thaws_at", "expert", "unit", "stage", "tied_to"});
+  field.expect_object(
+      {"name", "shape", "dtype", "trainable", "thaws_at", "expert", "unit", "stage", "tied_to"});
   ScenarioParameter parameter;
   parameter.name = field.at("name").text();
   for (const Field& size : field.at("shape").elements())

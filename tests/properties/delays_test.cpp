@@ -9,9 +9,12 @@
 #include "core/numerics/profile.h"
 #include "core/plan/schedule.h"
 #include "properties/schedules.h"
+#include "tests/properties/two_units.h"
 
 namespace shardcheck {
 namespace {
+
+using tests::two_units_and_one_slot;
 
 class OvertakingCpu final : public Backend, public Delaying {
  public:
@@ -48,15 +51,6 @@ class OvertakingCpu final : public Backend, public Delaying {
   std::optional<Delay> delay_;
   std::int64_t delayed_runs_ = 0;
 };
-
-Scenario two_units_and_one_slot(const std::string& fault) {
-  return {
-      .strategy = Strategy::fsdp_optim_grads,
-      .slots = 1,
-      .parameters = {{.name = "a", .shape = {2, 12}, .unit = 0}, {.name = "b", .shape = {2, 12}, .unit = 1}},
-      .uses = {{0}, {1}},
-      .fault = fault};
-}
 
 TEST(Delays, WhatIsOvertakenGoesWrongAsTheScheduleDoes) {  // B-28
   const Scenario scenario = two_units_and_one_slot("B-28");

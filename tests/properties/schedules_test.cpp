@@ -5,18 +5,12 @@
 
 #include "backends/cpu/cpu_backend.h"
 #include "core/numerics/profile.h"
+#include "tests/properties/two_units.h"
 
 namespace shardcheck {
 namespace {
 
-Scenario two_units_and_one_slot(const std::string& fault) {
-  return {
-      .strategy = Strategy::fsdp_optim_grads,
-      .slots = 1,
-      .parameters = {{.name = "a", .shape = {2, 12}, .unit = 0}, {.name = "b", .shape = {2, 12}, .unit = 1}},
-      .uses = {{0}, {1}},
-      .fault = fault};
-}
+using tests::two_units_and_one_slot;
 
 TEST(Schedules, ARightPlanHasNone) {
   const auto backend = make_cpu_backend(kIdeal);

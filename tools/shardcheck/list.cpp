@@ -157,7 +157,8 @@ Table list_owners() {
 
 Table list_owner_rows() {
   Table table({"owner", "state", "event", "effect"});
-  for (const OwnerRow& row : owner_rows()) table.row({name_of(row.strategy), row.state, row.event, row.effect});
+  for (const OwnerRow& row : owner_rows())
+    table.row({name_of(row.strategy), row.state, row.event, row.effect});
   return table;
 }
 
@@ -189,7 +190,8 @@ constexpr Subject kSubjects[] = {
     {"profiles", "arithmetic of chips' matrix products, measured or published: for --profile", list_profiles},
     {"scenarios", "examples with the shapes of real models: for check --scenario", list_scenarios},
     {"owners", "who keeps the gradients: the field owner.strategy of a scenario", list_owners},
-    {"owner-rows", "rows of the owners' state machines, each taken by the property owner-rows", list_owner_rows},
+    {"owner-rows", "rows of the owners' state machines, each taken by the property owner-rows",
+     list_owner_rows},
     {"producers", "kinds of producers of wgrad 4.1: the field uses[].producer of a scenario, and others",
      list_producers},
     {"protocols", "write modes: who chooses beta, today and by every redesign", list_protocols},

@@ -57,7 +57,7 @@ Scenario scenario_of(int seed) {
             {0, Producer::fused, -1}};
   s.token_counts = {{1, 1, 0}, {s.ranks - 1, 0, 3}};
   if (seed >= 100) s.fault = "M-W28";  // a stale slice, seen in the plan, on a rank or two
-  if (seed >= 200) s.fault = "B-14";  // a missing write, seen in the values, on all ranks
+  if (seed >= 200) s.fault = "B-14";   // a missing write, seen in the values, on all ranks
   validate(s, s.name);
   return s;
 }

@@ -180,15 +180,21 @@ TEST(Explore, TheFirstIsThePlanAndTheSecondReversesOnePair) {
   EXPECT_EQ(classes[2].reversed.size(), 1u);
 }
 
-TEST(Explore, StopsAtTheBoundAndSaysSo) {
+/// Two fills of a buffer on two streams, for each of `count` buffers.
+Plan racing_pairs(int count) {
   Plan plan{.ranks = 1};
   PlanBuilder build(plan);
   const std::vector<Rank> rank{Rank{0}};
-  for (int i = 0; i < 20; ++i) {
+  for (int i = 0; i < count; ++i) {
     const View b{build.buffer("b", BufferRole::main_grad, DType::f32, 4), 0, 4};
     build.op(Fill{1}, {}, Stream::compute, rank).on(b);
     build.op(Fill{2}, {}, Stream::reduce, rank).on(b);
   }
+  return plan;
+}
+
+TEST(Explore, StopsAtTheBoundAndSaysSo) {
+  const Plan plan = racing_pairs(20);
   std::int64_t visited = 0;
   const Explored bounded = explore(plan, 30, [&](const ScheduleClass&) { ++visited; });
   EXPECT_EQ(bounded.classes, 30);
@@ -198,25 +204,13 @@ TEST(Explore, StopsAtTheBoundAndSaysSo) {
 }
 
 TEST(Explore, ExactlyAsManyAsTheBoundAreAll) {
-  Plan plan{.ranks = 1};
-  PlanBuilder build(plan);
-  const std::vector<Rank> rank{Rank{0}};
-  const View b{build.buffer("b", BufferRole::main_grad, DType::f32, 4), 0, 4};
-  build.op(Fill{1}, {}, Stream::compute, rank).on(b);
-  build.op(Fill{2}, {}, Stream::reduce, rank).on(b);
+  const Plan plan = racing_pairs(1);
   EXPECT_TRUE(explore(plan, 2, [](const ScheduleClass&) {}).are_all);
   EXPECT_FALSE(explore(plan, 1, [](const ScheduleClass&) {}).are_all);
 }
 
 TEST(Explore, BeyondTheLimitOfRacingOpsTheOrderOfThePlanIsKept) {
-  Plan plan{.ranks = 1};
-  PlanBuilder build(plan);
-  const std::vector<Rank> rank{Rank{0}};
-  for (int i = 0; i < 600; ++i) {
-    const View b{build.buffer("b", BufferRole::main_grad, DType::f32, 4), 0, 4};
-    build.op(Fill{1}, {}, Stream::compute, rank).on(b);
-    build.op(Fill{2}, {}, Stream::reduce, rank).on(b);
-  }
+  const Plan plan = racing_pairs(600);
   std::int64_t in_order = 0;
   const Explored seen = explore(plan, 3, [&](const ScheduleClass& each) {
     const auto place = [&](std::int32_t op) { return std::ranges::find(each.order, OpIndex{op}); };
