@@ -33,9 +33,9 @@ bool is_probed(const Scenario& s, std::int32_t parameter) {
 std::vector<ContributionKey> keys_of(const Scenario& s, std::int32_t parameter) {
   std::vector<ContributionKey> keys;
   const auto uses = static_cast<std::int32_t>(uses_of(s, parameter));
-  const std::int32_t first = s.parameters[static_cast<std::size_t>(parameter)].stage * s.ranks;
+  const std::int32_t first = s.parameters[static_cast<std::size_t>(parameter)].stage * stage_size(s);
   for (std::int32_t step = 0; step < s.steps; ++step) {
-    for (std::int32_t rank = first; rank < first + s.ranks; ++rank) {
+    for (std::int32_t rank = first; rank < first + stage_size(s); ++rank) {
       for (std::int32_t m = 0; m < s.microbatches; ++m) {
         if (!is_used(s, parameter, step, rank, m) || tokens_of(s, rank, m) == 0) continue;
         for (std::int32_t use = 0; use < uses; ++use) keys.push_back({parameter, step, rank, m, use});
@@ -191,9 +191,9 @@ class Prober {
     Subject subject(scenario_, finding, Poison::large);
     subject.reader = Rank{first.reader};
     Symptoms symptoms{.subject = subject, .read = {0}, .wanted = {0}};  // only the weights speak
-    const auto domain = reduction_domain(scenario_, probed.parameter, first.reader);
+    const auto domain = contributors(scenario_, probed.parameter, first.reader);
     for (const ContributionKey& key : keys_of(scenario_, probed.parameter)) {
-      if (std::ranges::find(domain, key.rank) == domain.end()) continue;
+      if (std::ranges::find(domain, key.rank, &Contributor::rank) == domain.end()) continue;
       const auto wrong = std::ranges::find_if(probed.wrong, [&](const SimulatedWeight& w) {
         return w.reader == first.reader && w.step == first.step && w.key == key;
       });

@@ -61,14 +61,21 @@ bool ClassRules::has_outer(const Plan& plan) {
   return std::ranges::any_of(plan.parameters, [](const PlanParameter& p) { return p.outer > 1; });
 }
 
-bool ClassRules::has_tied(const Plan& plan) {
-  return std::ranges::any_of(plan.parameters, &PlanParameter::tied);
+bool ClassRules::has_copies(const Plan& plan) {
+  return std::ranges::any_of(plan.parameters, &PlanParameter::has_copies);
 }
 
-bool ClassRules::is_tied(const Place& place) const {
-  if (!has_tied_) return false;
+bool ClassRules::has_copies(const Place& place) const {
+  if (!has_copies_) return false;
   const auto found = reporter_.place(place.rank, place.buffer, state_.offset_of(place.atom));
-  return found && plan_.parameters[static_cast<std::size_t>(found->parameter.value)].tied;
+  return found && plan_.parameters[static_cast<std::size_t>(found->parameter.value)].has_copies();
+}
+
+std::string ClassRules::holders_of_copies(const Place& place) const {
+  const auto found = reporter_.place(place.rank, place.buffer, state_.offset_of(place.atom));
+  const std::int32_t tensor =
+      found ? plan_.parameters[static_cast<std::size_t>(found->parameter.value)].tensor : 1;
+  return tensor > 1 ? fmt::format("{} tensor-parallel ranks", tensor) : "two pipeline stages";
 }
 
 bool ClassRules::is_summed(const Place& place, std::int32_t PlanParameter::*over) const {
@@ -127,7 +134,8 @@ void ClassRules::apply(OpIndex index, const std::vector<bool>& hook_reported) {
     case Purpose::dummy: return read_placeholder(op);
     case Purpose::reduce:
     case Purpose::reduce_outer:
-    case Purpose::reduce_tied: return launch(op, std::get<Communicate>(op.action));
+    case Purpose::reduce_tied:
+    case Purpose::reduce_tensor: return launch(op, std::get<Communicate>(op.action));
     case Purpose::accumulate: return accumulate(op, std::holds_alternative<Add>(op.action));
     case Purpose::stage: return stage(op);
     case Purpose::unstage: return unstage(op);
@@ -208,10 +216,10 @@ void ClassRules::scale(const Op& op, const Scale& scale) {
   const Finalized step = divides ? kDivided : kClipped;
   each_atom(op, 0, [&](const Place& place, Atom& atom) {
     if (!settled(place, atom, "W22")) return;
-    const std::string_view order = finalizes ? out_of_order(step, place, atom) : std::string_view();
+    const std::string order = finalizes ? out_of_order(step, place, atom) : std::string();
     if (finalizes) atom.finalized |= step;
     if (!order.empty()) {
-      breach("W32", place, std::string(order));
+      breach("W32", place, order);
     } else if (!state_.is_ordered(place.rank, stream_, atom) && is_parameter(place)) {
       breach("W21", place, "scales a contribution without waiting for its write");
     } else if (atom.content == Content::valid && !finalizes) {

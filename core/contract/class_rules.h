@@ -14,7 +14,7 @@ class ClassRules {
         reporter_(reporter),
         state_(plan),
         has_outer_(has_outer(plan)),
-        has_tied_(has_tied(plan)) {}
+        has_copies_(has_copies(plan)) {}
 
   /// Applies one op. `hook_reported(rank, parameter)` silences what a breach of the hook causes.
   void apply(OpIndex op, const std::vector<bool>& hook_reported);
@@ -30,14 +30,16 @@ class ClassRules {
   void each_atom(const Op& op, int operand, Rule rule);
   void breach(std::string_view clause, const Place& place, const std::string& sentence);
   static bool has_outer(const Plan& plan);
-  static bool has_tied(const Plan& plan);
+  static bool has_copies(const Plan& plan);
   bool is_parameter(const Place& place) const;
   /// True when the parameter in these bytes is summed over several ranks, or outer groups of them.
   bool is_summed(const Place& place, std::int32_t PlanParameter::*over) const;
-  /// True when the parameter in these bytes has a copy on another pipeline stage.
-  bool is_tied(const Place& place) const;
+  /// True when the parameter in these bytes has copies that finalize sums.
+  bool has_copies(const Place& place) const;
+  /// Who has them: "two pipeline stages", "2 tensor-parallel ranks".
+  std::string holders_of_copies(const Place& place) const;
   /// The sentence on a step of finalize that comes too early or too often, else empty (W32).
-  std::string_view out_of_order(Finalized step, const Place& place, const Atom& atom) const;
+  std::string out_of_order(Finalized step, const Place& place, const Atom& atom) const;
   /// Settles the atom for the op's stream; false (and reported) when it is still in flight.
   bool settled(const Place& place, Atom& atom, std::string_view clause_if_not);
   void written(Atom& atom, Content content);
@@ -69,7 +71,7 @@ class ClassRules {
   Reporter& reporter_;
   ContentState state_;
   bool has_outer_;           // some parameter is summed over outer groups
-  bool has_tied_;            // some parameter has a copy on another pipeline stage
+  bool has_copies_;          // some parameter has copies that finalize sums
   std::int32_t index_ = -1;  // of the op being applied, in the order of execution
   Stream stream_ = Stream::compute;
   std::int64_t open_ = 0;     // atoms of leases, on all ranks

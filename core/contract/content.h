@@ -25,7 +25,7 @@ std::string_view name_of(Content content);
 
 /// What finalize has done to a gradient in this step; each happens once, in this order (W32).
 enum Finalized : std::uint8_t {
-  kTied = 1,     ///< summed with the copy of another pipeline stage
+  kSummed = 1,   ///< with the copy of another pipeline stage, or those of tensor-parallel ranks
   kDivided = 2,  ///< by the tokens, or by the late scale
   kClipped = 4,
   kHandedOver = 8,  ///< to the consumer

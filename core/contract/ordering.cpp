@@ -43,6 +43,7 @@ Act act_of(const Op& op) {
     case Purpose::accumulate:
     case Purpose::unstage: return Act::accumulate;
     case Purpose::reduce_tied:
+    case Purpose::reduce_tensor:
     case Purpose::divide:
     case Purpose::clip:
     case Purpose::consume: return Act::consume;

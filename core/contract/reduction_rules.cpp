@@ -11,24 +11,30 @@ bool overlaps(View a, View b) {
   return a.buffer == b.buffer && a.offset < b.offset + b.numel && b.offset < a.offset + a.numel;
 }
 
+bool is_sum_of_copies(Purpose purpose) {
+  return purpose == Purpose::reduce_tied || purpose == Purpose::reduce_tensor;
+}
+
 }  // namespace
 
-std::string_view ClassRules::out_of_order(Finalized step, const Place& place, const Atom& atom) const {
+std::string ClassRules::out_of_order(Finalized step, const Place& place, const Atom& atom) const {
   const bool stale = atom.content == Content::stale || atom.content == Content::undefined;
   if (stale) return {};
   if ((atom.finalized & kHandedOver) != 0) return "changes a gradient that the consumer has read already";
   if ((atom.finalized & step) != 0)
-    return step == kTied      ? "sums the copies of two pipeline stages a second time"
+    return step == kSummed    ? fmt::format("sums the copies of {} a second time", holders_of_copies(place))
            : step == kDivided ? "divides the gradient a second time"
                               : "clips the gradient a second time";
   if ((atom.finalized & ~(step - 1)) != 0)
-    return step == kTied ? "sums the copies of two pipeline stages after one was divided or clipped"
-                         : "divides the gradient after it was clipped";
+    return step == kSummed ? fmt::format("sums the copies of {} after one was divided or clipped",
+                                         holders_of_copies(place))
+                           : "divides the gradient after it was clipped";
   const bool local = atom.content == Content::accumulated || atom.content == Content::zero;
   const bool in_shard = plan_.buffer(place.buffer).role == BufferRole::shard;
   // A division that comes too early shows at what follows it; without that, as a missing reduction (W29).
-  if (step == kTied && local && !in_shard && is_summed(place, &PlanParameter::group))
-    return "sums the copies of two pipeline stages before their data-parallel reduction";
+  if (step == kSummed && local && !in_shard && is_summed(place, &PlanParameter::group))
+    return fmt::format("sums the copies of {} before their data-parallel reduction",
+                       holders_of_copies(place));
   return {};
 }
 
@@ -39,16 +45,15 @@ Content ClassRules::judge_sum(std::span<const Place> addends, Purpose axis) {
   for (const Place& place : addends) {
     Atom& atom = state_.at(place.rank, place.atom);
     if (!settled(place, atom, "W21")) continue;
-    const bool tied = axis == Purpose::reduce_tied;
-    const std::string_view order = tied ? out_of_order(kTied, place, atom)
-                                   : atom.finalized != 0
-                                       ? "reduces a gradient that finalize has changed already"
-                                       : std::string_view();
+    const bool sums_copies = is_sum_of_copies(axis);
+    const std::string order = sums_copies           ? out_of_order(kSummed, place, atom)
+                              : atom.finalized != 0 ? "reduces a gradient that finalize has changed already"
+                                                    : std::string();
     if (!order.empty()) {
-      breach("W32", place, std::string(order));
+      breach("W32", place, order);
     } else if (atom.content == Content::undefined && is_parameter(place)) {
       breach("W7", place, "reduces bytes that nobody wrote or zeroed");
-    } else if (atom.content == Content::valid && !tied && (axis == Purpose::reduce || atom.outer)) {
+    } else if (atom.content == Content::valid && !sums_copies && (axis == Purpose::reduce || atom.outer)) {
       breach("W27", place, "reduces a gradient that is already reduced");
     } else if (atom.content == Content::parked) {
       breach("W36", place, "reduces weights that the gradient buffer stages");
@@ -77,7 +82,7 @@ void ClassRules::launch(const Op& op, const Communicate& communicate) {
   const bool scatters = communicate.collective == Collective::reduce_scatter;
   const auto group = static_cast<std::size_t>(communicate.group);
   const bool is_outer = op.why.purpose == Purpose::reduce_outer;
-  const bool is_tied = op.why.purpose == Purpose::reduce_tied;
+  const bool sums_copies = is_sum_of_copies(op.why.purpose);
   std::vector<std::pair<std::int32_t, std::int32_t>> input(ranks.size()), output(ranks.size());
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     input[i] = i > 0 && inputs[i] == inputs[i - 1] ? input[i - 1] : state_.atoms(inputs[i]);
@@ -94,12 +99,12 @@ void ClassRules::launch(const Op& op, const Communicate& communicate) {
         const auto [own_first, own_last] = output[first + i];
         const bool own = addends[i].atom >= own_first && addends[i].atom < own_last;
         Atom& atom = state_.at(addends[i].rank, addends[i].atom);
-        const bool outer = is_outer || (is_tied && atom.outer);
+        const bool outer = is_outer || (sums_copies && atom.outer);
         written(atom, Content::in_flight);
         atom.after = scatters && !own ? Content::stale : sum;
         atom.earlier_step = false;
         atom.outer = outer;
-        if (is_tied) atom.finalized |= kTied;
+        if (sums_copies) atom.finalized |= kSummed;
       }
     }
   }
@@ -250,8 +255,9 @@ void ClassRules::finish(const Op& op) {
       breach("W29", place, "the step ends without a reduction of this gradient");
     } else if (has_outer_ && ends && !atom.outer && is_summed(place, &PlanParameter::outer)) {
       breach("W29", place, "the step ends without the reduction over the outer groups");
-    } else if (ends && (atom.finalized & kTied) == 0 && is_tied(place)) {
-      breach("W32", place, "the step ends without the sum over the copies of two pipeline stages");
+    } else if (ends && (atom.finalized & kSummed) == 0 && has_copies(place)) {
+      breach("W32", place,
+             fmt::format("the step ends without the sum over the copies of {}", holders_of_copies(place)));
     } else if (atom.content == Content::stale && is_parameter(place)) {
       breach("W28", place, "hands stale bytes to the consumer");
     } else if (atom.content == Content::undefined && is_parameter(place)) {

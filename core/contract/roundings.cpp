@@ -47,7 +47,8 @@ class Pipeline {
     }
     if (op.why.purpose == Purpose::reduce) return {0, 1, Stretch::wire};
     if (op.why.purpose == Purpose::reduce_outer) return {0, 1, Stretch::outer};
-    if (op.why.purpose == Purpose::reduce_tied) return {0, 1, Stretch::reduced};
+    if (op.why.purpose == Purpose::reduce_tied || op.why.purpose == Purpose::reduce_tensor)
+      return {0, 1, Stretch::reduced};
     const bool is_read = std::holds_alternative<Finish>(op.action) || op.why.purpose == Purpose::consume;
     return is_read ? Move{0, 0, Stretch::reduced} : Move{};
   }

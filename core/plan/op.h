@@ -222,25 +222,26 @@ using Action = std::variant<Allocate, Undefine, Fill, Gemm, Copy, Cast, Quantize
 /// The part that an op plays in the contract; the same Add is a fold of param.grad or a shard accumulation.
 enum class Purpose : std::uint8_t {
   none,
-  setup,         ///< allocation, initial weights
-  zero,          ///< the owner's ZERO of a destination
-  write,         ///< WR, the producer's write into a destination, or into a fresh gradient when unfused
-  dummy,         ///< the placeholder handed to autograd, and its arithmetic inside autograd
-  fold,          ///< the owner's FOLD of param.grad
-  scale,         ///< SCALE of contributions before they are reduced
-  stage,         ///< copy of local sums into a communication buffer
-  reduce,        ///< LAUNCH
-  reduce_outer,  ///< LAUNCH over the outer groups of a hybrid mesh
-  unstage,       ///< copy back of reduced values
-  accumulate,    ///< ACC onto the running shard
-  reduce_tied,   ///< finalize: the sum over the copies of a weight on two pipeline stages
-  divide,        ///< finalize: token division
-  clip,          ///< finalize: clipping by the global norm
-  consume,       ///< the optimizer
-  weights,       ///< cast and gather of parameters
-  forward,       ///< product with a weight, and what quantises its operands (fp8 4.9 E9)
-  backward,      ///< the same for the data gradient (E10)
-  recompute,     ///< forward again, because its activations were dropped (E14)
+  setup,          ///< allocation, initial weights
+  zero,           ///< the owner's ZERO of a destination
+  write,          ///< WR, the producer's write into a destination, or into a fresh gradient when unfused
+  dummy,          ///< the placeholder handed to autograd, and its arithmetic inside autograd
+  fold,           ///< the owner's FOLD of param.grad
+  scale,          ///< SCALE of contributions before they are reduced
+  stage,          ///< copy of local sums into a communication buffer
+  reduce,         ///< LAUNCH
+  reduce_outer,   ///< LAUNCH over the outer groups of a hybrid mesh
+  unstage,        ///< copy back of reduced values
+  accumulate,     ///< ACC onto the running shard
+  reduce_tied,    ///< finalize: the sum over the copies of a weight on two pipeline stages
+  reduce_tensor,  ///< finalize: the sum over the copies that tensor-parallel ranks have
+  divide,         ///< finalize: token division
+  clip,           ///< finalize: clipping by the global norm
+  consume,        ///< the optimizer
+  weights,        ///< cast and gather of parameters
+  forward,        ///< product with a weight, and what quantises its operands (fp8 4.9 E9)
+  backward,       ///< the same for the data gradient (E10)
+  recompute,      ///< forward again, because its activations were dropped (E14)
 };
 std::string_view name_of(Purpose purpose);
 

@@ -48,9 +48,11 @@ struct PlanParameter {
   std::int32_t group = 1;     ///< ranks over which its gradient is summed, inside one outer group
   std::int32_t outer = 1;     ///< outer groups over which those sums are summed once more
   bool tied = false;          ///< a copy of it on another pipeline stage is summed with it in finalize
+  std::int32_t tensor = 1;    ///< tensor-parallel ranks whose copies of it are summed in finalize
   DType dtype = DType::bf16;  ///< of the parameter, and of a gradient that autograd holds
   std::int32_t thaws_at = 0;  ///< frozen in the steps before this one
   std::int64_t numel() const { return rows * columns; }
+  bool has_copies() const { return tied || tensor > 1; }
 };
 
 /// The types that a contribution is declared to pass through on its way to the consumer, and no others (wgrad

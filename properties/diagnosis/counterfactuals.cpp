@@ -165,6 +165,10 @@ void add_sizes(const Scenario& s, Flips& flips) {
       p.tied_to = -1;
     }
   });
+  flips.add("one tensor-parallel rank", [](Scenario& f) {
+    f.tensor = 1;
+    for (ScenarioParameter& p : f.parameters) p.sequence_parallel = false;
+  });
   flips.add("one outer group", [](Scenario& f) {
     f.outer = 1;
     f.outer_mode = OuterMode::replicate;

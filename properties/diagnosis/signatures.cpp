@@ -78,6 +78,7 @@ std::string meaning_of(const Symptoms& s, double factor) {
       {"ranks", scenario.ranks},
       {"ranks in the reduction group", group == scenario.ranks ? 0 : group},
       {"expert-parallel ranks", scenario.expert_parallel},
+      {"tensor-parallel ranks", scenario.tensor},
       {"microbatches", scenario.microbatches},
       {"uses", s.subject.data.uses_of(s.subject.element.parameter.value)},
       {"tokens in the step", static_cast<double>(tokens_of_step(scenario))},

@@ -95,7 +95,7 @@ bool names_element(const Finding& finding, const Scenario& scenario) {
   if (finding.parameter < 0 || finding.parameter >= std::ssize(scenario.parameters)) return false;
   const ScenarioParameter& p = scenario.parameters[static_cast<std::size_t>(finding.parameter)];
   const bool inside = finding.element >= 0 && finding.element < p.numel();
-  return inside && p.trainable && finding.rank < scenario.ranks && finding.step < scenario.steps;
+  return inside && p.trainable && finding.rank < world_size(scenario) && finding.step < scenario.steps;
 }
 
 }  // namespace shardcheck

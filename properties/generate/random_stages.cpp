@@ -10,7 +10,7 @@ namespace {
 
 /// The first parameter that may have a copy on the last stage, as an embedding and its head; -1: none.
 std::int32_t embedding_of(const Scenario& s) {
-  if (!sums_tied_copies(s.strategy)) return -1;
+  if (!sums_copies(s.strategy)) return -1;
   for (std::int32_t p = 0; p < std::ssize(s.parameters); ++p) {
     const ScenarioParameter& parameter = s.parameters[static_cast<std::size_t>(p)];
     if (parameter.trainable && !parameter.expert && parameter.stage + 1 < s.stages) return p;
@@ -32,6 +32,18 @@ void draw_copy(Draw& draw, Scenario& s) {
   if (draw.chance(90)) s.uses.push_back({index, returns ? Producer::unfused : Producer::fused, -1});
 }
 
+/// Norms are copied over tensor-parallel ranks where the owner sums them, matrices seldom.
+void draw_tensor(Draw& draw, Focus focus, Scenario& s) {
+  if (!draw.chance(focus == Focus::pipeline ? 35 : 5)) return;
+  s.tensor = draw.chance(80) ? 2 : 3;
+  if (!sums_copies(s.strategy)) return;
+  for (std::int32_t p = 0; p < std::ssize(s.parameters); ++p) {
+    ScenarioParameter& parameter = s.parameters[static_cast<std::size_t>(p)];
+    const bool may = !parameter.expert && tied_copy(s, p) < 0;
+    parameter.sequence_parallel = may && draw.chance(parameter.shape.size() == 1 ? 85 : 25);
+  }
+}
+
 /// Deferred where main_grad is written, assigned where the only use goes through autograd.
 void draw_late_gradients(Draw& draw, Focus focus, Scenario& s) {
   const std::int32_t percent = focus == Focus::pipeline ? 30 : 6;
@@ -43,15 +55,19 @@ void draw_late_gradients(Draw& draw, Focus focus, Scenario& s) {
   }
 }
 
-}  // namespace
-
-void draw_stages(Draw& draw, Focus focus, Scenario& s) {
-  if (focus != Focus::today) draw_late_gradients(draw, focus, s);
-  if (!draw.chance(focus == Focus::pipeline ? 75 : 12)) return;
+void draw_pipeline(Draw& draw, Scenario& s) {
   s.stages = draw.chance(80) ? 2 : 3;
   for (std::size_t p = 1; p < s.parameters.size(); ++p)
     s.parameters[p].stage = std::min(s.parameters[p - 1].stage + draw.below(2), s.stages - 1);
   draw_copy(draw, s);
+}
+
+}  // namespace
+
+void draw_stages(Draw& draw, Focus focus, Scenario& s) {
+  if (focus != Focus::today) draw_late_gradients(draw, focus, s);
+  if (draw.chance(focus == Focus::pipeline ? 75 : 12)) draw_pipeline(draw, s);
+  draw_tensor(draw, focus, s);
 }
 
 void match_copies(Scenario& s) {

@@ -1,5 +1,5 @@
-// What a random scenario has of a pipeline: stages, a weight tied across two of them, and producers whose
-// gradients come after their backward.
+// What a random scenario has of a pipeline: stages, a weight tied across two of them, tensor-parallel ranks
+// with copies of norms, and producers whose gradients come after their backward.
 #pragma once
 
 #include "properties/generate/draw.h"

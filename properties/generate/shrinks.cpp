@@ -76,6 +76,7 @@ void repair(Scenario& s) {
   for (ScenarioParameter& p : s.parameters) {
     p.stage = std::min(p.stage, s.stages - 1);
     if (p.tied_to >= 0 && s.parameters[static_cast<std::size_t>(p.tied_to)].stage == p.stage) p.tied_to = -1;
+    p.sequence_parallel &= s.tensor > 1;
     if (p.tied_to < 0) continue;
     const ScenarioParameter& other = s.parameters[static_cast<std::size_t>(p.tied_to)];
     p.shape = other.shape;
@@ -168,6 +169,7 @@ void try_extent(Candidates& to, const Scenario& s) {
   to.try_values(&Scenario::steps, {1, 2, s.steps / 2, s.steps - 1});
   to.try_values(&Scenario::microbatches, {1, 2, s.microbatches / 2, s.microbatches - 1});
   to.try_values(&Scenario::ranks, {1, 2, s.ranks / 2, s.ranks - 1});
+  to.try_values(&Scenario::tensor, {1, 2});
   to.try_values(&Scenario::stages, {1, 2});
   for (std::int32_t p = 0; p < std::ssize(s.parameters); ++p)
     to.try_change([&](Scenario& c) { drop_parameter(c, p); });
@@ -247,6 +249,7 @@ void try_parameter(Candidates& to, const Scenario& s, std::size_t p) {
     if (parameter.*field != value) to.try_change([&](Scenario& c) { c.parameters[p].*field = value; });
   };
   set(&ScenarioParameter::expert, false);
+  set(&ScenarioParameter::sequence_parallel, false);
   set(&ScenarioParameter::trainable, true);
   set(&ScenarioParameter::dtype, DType::bf16);
   set(&ScenarioParameter::unit, 0);
@@ -338,6 +341,7 @@ Complexity complexity_of(const Scenario& s) {
   return {s.steps,
           s.microbatches,
           s.ranks,
+          s.tensor,
           s.stages,
           std::ssize(s.parameters),
           std::ssize(s.uses),
@@ -372,6 +376,7 @@ Complexity complexity_of(const Scenario& s) {
           sides,
           count_if_true(parameters, [](const ScenarioParameter& p) { return p.shape.size() == 1; }),
           count_if_true(parameters, [](const ScenarioParameter& p) { return p.expert; }),
+          count_if_true(parameters, [](const ScenarioParameter& p) { return p.sequence_parallel; }),
           count_if_true(parameters, [](const ScenarioParameter& p) { return p.tied_to >= 0; }),
           std::accumulate(parameters.begin(), parameters.end(), std::int64_t{0},
                           [](std::int64_t sum, const ScenarioParameter& p) { return sum + p.stage; }),

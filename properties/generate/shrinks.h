@@ -16,7 +16,7 @@ std::vector<Scenario> shrinks(const Scenario& scenario);
 
 /// How complex a scenario is, most important first: steps, microbatches, ranks, parameters, uses... All
 /// entries are at least 0, so there is no endless descent.
-using Complexity = std::array<std::int64_t, 44>;
+using Complexity = std::array<std::int64_t, 46>;
 Complexity complexity_of(const Scenario& scenario);
 
 }  // namespace shardcheck

@@ -1,5 +1,5 @@
-// Faults of finalize (W32): a gradient that is drained too late, the sum over the copies of a weight that two
-// pipeline stages have, and the order of division, clipping and the consumer.
+// Faults of finalize (W32): a gradient that is drained too late, the sums over the copies of a parameter that
+// two pipeline stages or tensor-parallel ranks have, and the order of division, clipping and the consumer.
 #include "sim/faults/kinds.h"
 #include "sim/faults/prepare.h"
 
@@ -42,14 +42,14 @@ bool drained_after_the_reduction(Planned& planned, const Scenario& s) {
   });
 }
 
-bool is_tied_sum(const Op& op) {
-  return op.why.purpose == Purpose::reduce_tied;
+bool is_sum_of_copies(const Op& op) {
+  return has_purpose(op, {Purpose::reduce_tied, Purpose::reduce_tensor});
 }
 
 bool never_summed(Planned& planned, const Scenario&) {
   PlanEdit edit(planned);
   for (std::int32_t i = 0; i < edit.size(); ++i) {
-    if (is_tied_sum(edit.op(i))) edit.erase(i);
+    if (is_sum_of_copies(edit.op(i))) edit.erase(i);
   }
   return edit.commit();
 }
@@ -57,14 +57,24 @@ bool never_summed(Planned& planned, const Scenario&) {
 bool summed_twice(Planned& planned, const Scenario&) {
   PlanEdit edit(planned);
   for (std::int32_t i = 0; i < edit.size(); ++i) {
-    if (is_tied_sum(edit.op(i))) edit.insert_after(i, edit.op(i));
+    if (is_sum_of_copies(edit.op(i))) edit.insert_after(i, edit.op(i));
+  }
+  return edit.commit();
+}
+
+/// As if every tensor-parallel rank had seen all of the tokens.
+bool averaged(Planned& planned, const Scenario&) {
+  PlanEdit edit(planned);
+  for (std::int32_t i = 0; i < edit.size(); ++i) {
+    if (edit.op(i).why.purpose != Purpose::reduce_tensor) continue;
+    std::get<Communicate>(edit.change(i).action).reduction = Reduction::average;
   }
   return edit.commit();
 }
 
 bool summed_before_the_reduction(Planned& planned, const Scenario&) {
   return move_before(planned, {Purpose::scale, Purpose::stage, Purpose::reduce},
-                     [](const PlanEdit&, const Op& op) { return is_tied_sum(op); });
+                     [](const PlanEdit&, const Op& op) { return is_sum_of_copies(op); });
 }
 
 bool covers(View range, View part) {
@@ -169,6 +179,11 @@ void per_token(Scenario& s) {
   s.microbatches = s.microbatches >= 3 ? 4 : 2;
   if ((s.ranks & (s.ranks - 1)) != 0) s.ranks = 4;
 }
+/// One group of tensor-parallel ranks, and no copy on another stage.
+void tensor_parallel(Scenario& s) {
+  prepare::tensor_parallel(s);
+  s.overlap = false;
+}
 void tied_per_token(Scenario& s) {
   tied(s);
   per_token(s);
@@ -208,6 +223,14 @@ void add_finalize_faults(std::vector<Fault>& zoo) {
           {"M-W32d", "ours: no public report",
            "one copy of a tied weight is divided by the tokens before the copies are summed", "W32",
            tied_per_token, divided_before_the_sum},
+          {"M-W32g", "ours: no public report", "the copies of a norm on tensor-parallel ranks are not summed",
+           "W32", tensor_parallel, never_summed},
+          {"M-W32h", "ours: no public report",
+           "the copies of a norm on tensor-parallel ranks are summed twice", "W32", tensor_parallel,
+           summed_twice},
+          {"M-W24b", "ours: no public report",
+           "the copies of a norm on tensor-parallel ranks are averaged instead of summed", "W24",
+           tensor_parallel, averaged},
           {"M-W32e", "ours: no public report", "the optimizer reads the gradient before its division", "W32",
            divided, divided_after_the_step},
           {"M-W32f", "ours: no public report", "the gradient is clipped before its division", "W32",

@@ -52,6 +52,7 @@ void staged(Scenario& s) {
   s.zeroing = true;
   s.outer = 1;
   prepare::one_stage(s);
+  prepare::one_tensor_rank(s);
   s.loop.aborts.clear();
   s.loop.resumes.clear();
   prepare::fused(s);

@@ -88,8 +88,13 @@ inline void hybrid(Scenario& s) {
   one_stage(s);
   fused(s);
 }
-/// Two pipeline stages. The first parameter, a matrix of the first one, has a copy on the second.
-inline void pipeline(Scenario& s) {
+/// No tensor-parallel ranks beside the data-parallel ones.
+inline void one_tensor_rank(Scenario& s) {
+  s.tensor = 1;
+  for (ScenarioParameter& p : s.parameters) p.sequence_parallel = false;
+}
+/// An owner that sums copies of parameters, without outer groups.
+inline void summing_owner(Scenario& s) {
   reference(s);
   s.fp8.reset();
   if (!is_megatron_ddp(s.strategy) && !is_megatron_fsdp_v1(s.strategy))
@@ -99,6 +104,20 @@ inline void pipeline(Scenario& s) {
   s.outer = 1;
   s.outer_mode = OuterMode::replicate;
   two_ranks(s);
+}
+/// Two tensor-parallel ranks, on both of which the first parameter, a matrix, has a copy.
+inline void tensor_parallel(Scenario& s) {
+  summing_owner(s);
+  one_stage(s);
+  uses(s, {Producer::fused});
+  s.tensor = 2;
+  s.parameters.front().expert = false;
+  s.parameters.front().sequence_parallel = true;
+}
+/// Two pipeline stages. The first parameter, a matrix of the first one, has a copy on the second.
+inline void pipeline(Scenario& s) {
+  summing_owner(s);
+  one_tensor_rank(s);
   uses(s, {Producer::fused});
   s.stages = 2;
   for (ScenarioParameter& p : s.parameters) {
@@ -123,6 +142,7 @@ inline void expert(Scenario& s, std::int32_t group) {
   if (s.ranks % (2 * group) != 0) s.ranks = 2 * group;
   s.expert_parallel = s.ranks / group;
   s.parameters.front().expert = true;
+  s.parameters.front().sequence_parallel = false;
   if (std::none_of(s.uses.begin(), s.uses.end(), [](const ScenarioUse& use) { return use.parameter == 0; })) {
     s.uses.push_back({0, Producer::fused, -1});
   }

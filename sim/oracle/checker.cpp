@@ -100,19 +100,26 @@ void ValueChecker::check(std::int32_t step, Backend& backend) {
   }
 }
 
+/// The lowest rank of the stage whose gradient of the parameter is in the sum that this rank owns a part of.
+std::int32_t ValueChecker::first_of_sum(std::int32_t parameter, Rank rank) const {
+  const Scenario& s = scenario_;
+  const bool expert = s.parameters[static_cast<std::size_t>(parameter)].expert;
+  const std::int32_t inside = rank.value % stage_size(s), cell = inside / s.ranks * s.ranks;
+  return (tensor_copies(s, parameter) > 1 ? 0 : cell) + (expert ? inside % s.expert_parallel : 0);
+}
+
 void ValueChecker::check_rows(std::int32_t parameter, std::int32_t step, Rows rows, Backend& backend) {
   const std::int64_t columns = scenario_.parameters[static_cast<std::size_t>(parameter)].columns();
   const std::int64_t lo = rows.first * columns, hi = rows.last * columns;
-  const bool expert = scenario_.parameters[static_cast<std::size_t>(parameter)].expert;
   Expected expected;
-  std::int32_t known = -1;  // the expert-parallel coordinate that `expected` is for
+  std::int32_t known = -1;  // the first rank of the sum that `expected` is for
   for (const Placement& owned : owned_[static_cast<std::size_t>(parameter)]) {
     const std::int64_t first = std::max(lo, owned.first);
     const std::int64_t last = std::min(hi, owned.first + owned.view.numel);
     if (first >= last || !backend.holds(planned_.plan, owned.rank)) continue;
-    const std::int32_t coordinate = expert ? owned.rank.value % scenario_.expert_parallel : 0;
-    if (coordinate != known) expected = oracle_.expected(parameter, step, owned.rank.value, rows);
-    known = coordinate;
+    const std::int32_t summed_with = first_of_sum(parameter, owned.rank);
+    if (summed_with != known) expected = oracle_.expected(parameter, step, owned.rank.value, rows);
+    known = summed_with;
     Placement part = owned;
     part.view.offset += first - owned.first;
     part.view.numel = last - first;
@@ -161,12 +168,9 @@ void ValueChecker::compare(const Placement& owned, std::int32_t step, std::int64
 namespace {
 
 bool is_silent_step(const Scenario& s, std::int32_t parameter, std::int32_t step, std::int32_t rank) {
-  for (const std::int32_t copy : {parameter, tied_copy(s, parameter)}) {
-    if (copy < 0) continue;
-    for (const std::int32_t peer : reduction_domain(s, copy, rank)) {
-      for (std::int32_t m = 0; m < s.microbatches; ++m) {
-        if (is_used(s, copy, step, peer, m)) return false;
-      }
+  for (const Contributor& from : contributors(s, parameter, rank)) {
+    for (std::int32_t m = 0; m < s.microbatches; ++m) {
+      if (is_used(s, from.parameter, step, from.rank, m)) return false;
     }
   }
   return true;

@@ -31,6 +31,7 @@ class ValueChecker {
   std::vector<Finding> take() { return std::move(findings_); }
 
  private:
+  std::int32_t first_of_sum(std::int32_t parameter, Rank rank) const;
   void check_rows(std::int32_t parameter, std::int32_t step, Rows rows, Backend& backend);
   void compare(const Placement& owned, std::int32_t step, std::int64_t first_element,
                const Expected& expected, Backend& backend);

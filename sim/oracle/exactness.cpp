@@ -64,6 +64,7 @@ RoundingPath path_of(const Scenario& s, const ScenarioData& data, std::int32_t p
   add_roundings(path, s.main_grad, 1 + s.microbatches);  // back from staging, or onto the shard
   add_roundings(path, s.main_grad, 1);                   // a late scale
   if (tied_copy(s, parameter) >= 0) add_roundings(path, s.main_grad, 1);
+  add_roundings(path, s.main_grad, tensor_copies(s, parameter) - 1);
   return path;
 }
 

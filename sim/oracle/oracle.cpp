@@ -103,11 +103,8 @@ Expected Oracle::expected(std::int32_t parameter, std::int32_t step, std::int32_
       }
     }
   };
-  for (const std::int32_t copy : {parameter, tied_copy(s, parameter)}) {
-    if (copy < 0) continue;
-    for (const std::int32_t peer : reduction_domain(s, copy, rank)) {
-      for (std::int32_t m = 0; m < s.microbatches; ++m) add_contributions(copy, peer, m);
-    }
+  for (const Contributor& from : contributors(s, parameter, rank)) {
+    for (std::int32_t m = 0; m < s.microbatches; ++m) add_contributions(from.parameter, from.rank, m);
   }
   sum.flush();
   magnitude.flush();

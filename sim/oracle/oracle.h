@@ -40,8 +40,8 @@ class Oracle {
   /// rounded to the communication type (wgrad 8.3).
   double scale_of(std::int32_t parameter) const;
 
-  /// What a consumer on `rank` must read after `step`. Copies of a weight on two pipeline stages are summed,
-  /// not averaged.
+  /// What a consumer on `rank` must read after `step`. Copies of a weight on two pipeline stages, or on
+  /// tensor-parallel ranks, are summed, not averaged.
   Expected expected(std::int32_t parameter, std::int32_t step, std::int32_t rank, Rows rows) const;
 
  private:

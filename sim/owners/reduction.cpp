@@ -95,39 +95,63 @@ const HandOver* hand_over_of(std::span<const HandOver> hand_overs, const Job& jo
   return b < 0 ? nullptr : &hand_overs[static_cast<std::size_t>(b)];
 }
 
-/// Ranks r and r' of the two stages, where their copies lie, and that these are cut alike.
-struct Pairs {
+/// Ranks whose copies are added, group after group, and where those lie.
+struct Copies {
   std::vector<Rank> ranks;
   std::vector<View> views;
 };
 
+/// One sum for each group of copies, which are cut alike.
+void sum_copies(Job& job, std::span<const HandOver> hand_overs, Why why,
+                std::span<const std::vector<Contributor>> groups) {
+  std::map<std::int64_t, Copies> by_size;  // a rank's share may be smaller than another's
+  for (const std::vector<Contributor>& group : groups) {
+    Copies copies;
+    for (const auto& [parameter, rank] : group) {
+      copies.ranks.push_back(Rank{rank});
+      copies.views.push_back(
+          copy_on(job, *hand_over_of(hand_overs, job, parameter), parameter, copies.ranks.back()));
+      SC_ASSERT(copies.views.back().numel == copies.views.front().numel,
+                "copies of a parameter that are cut differently");
+    }
+    Copies& alike = by_size[copies.views.front().numel];
+    alike.ranks.insert(alike.ranks.end(), copies.ranks.begin(), copies.ranks.end());
+    alike.views.insert(alike.views.end(), copies.views.begin(), copies.views.end());
+  }
+  const auto group = static_cast<std::int32_t>(groups.front().size());
+  for (const auto& [numel, copies] : by_size) {
+    if (numel == 0) continue;
+    const auto view_at = [&](std::int32_t i) { return copies.views[static_cast<std::size_t>(i)]; };
+    job.build.op(Communicate{Collective::all_reduce, Reduction::sum, group}, why, Stream::compute,
+                 copies.ranks);
+    job.build.on_each(view_at).on_each(view_at);
+  }
+}
+
 }  // namespace
+
+void sum_tensor_copies(Job& job, std::span<const HandOver> hand_overs) {
+  const Scenario& s = job.scenario;
+  for (std::int32_t p = 0; p < std::ssize(s.parameters); ++p) {
+    if (tensor_copies(s, p) == 1 || hand_over_of(hand_overs, job, p) == nullptr) continue;
+    std::vector<std::vector<Contributor>> groups(static_cast<std::size_t>(s.ranks));
+    for (const Rank rank : job.ranks_of(p))
+      groups[static_cast<std::size_t>(rank.value % s.ranks)].push_back({p, rank.value});
+    job.take(Row::sum_tensor);
+    sum_copies(job, hand_overs, job.why(Purpose::reduce_tensor, p), groups);
+  }
+}
 
 void sum_tied_copies(Job& job, std::span<const HandOver> hand_overs) {
   const Scenario& s = job.scenario;
   for (std::int32_t p = 0; p < std::ssize(s.parameters); ++p) {
     const std::int32_t first = job.parameter(p).tied_to;
     if (first < 0 || hand_over_of(hand_overs, job, p) == nullptr) continue;
-    std::map<std::int64_t, Pairs> by_size;  // a rank's share may be smaller than another's
-    for (std::int32_t r = 0; r < s.ranks; ++r) {
-      Pairs pair;
-      for (const std::int32_t copy : {first, p}) {
-        pair.ranks.push_back(job.ranks_of(copy)[static_cast<std::size_t>(r)]);
-        pair.views.push_back(copy_on(job, *hand_over_of(hand_overs, job, copy), copy, pair.ranks.back()));
-      }
-      SC_ASSERT(pair.views[0].numel == pair.views[1].numel, "copies of a weight that are cut differently");
-      Pairs& alike = by_size[pair.views[0].numel];
-      alike.ranks.insert(alike.ranks.end(), pair.ranks.begin(), pair.ranks.end());
-      alike.views.insert(alike.views.end(), pair.views.begin(), pair.views.end());
-    }
+    std::vector<std::vector<Contributor>> pairs;
+    for (std::size_t r = 0; r < job.ranks_of(p).size(); ++r)
+      pairs.push_back({{first, job.ranks_of(first)[r].value}, {p, job.ranks_of(p)[r].value}});
     job.take(Row::sum_tied);
-    for (const auto& [numel, pairs] : by_size) {
-      if (numel == 0) continue;
-      const auto view_at = [&](std::int32_t i) { return pairs.views[static_cast<std::size_t>(i)]; };
-      const Communicate communicate{Collective::all_reduce, Reduction::sum, 2};
-      job.build.op(communicate, job.why(Purpose::reduce_tied, p), Stream::compute, pairs.ranks);
-      job.build.on_each(view_at).on_each(view_at);
-    }
+    sum_copies(job, hand_overs, job.why(Purpose::reduce_tied, p), pairs);
   }
 }
 
@@ -163,6 +187,7 @@ void consume_bucket(Job& job, const HandOver& hand_over) {
 }
 
 void finish_step(Job& job, std::span<const HandOver> hand_overs) {
+  if (job.scenario.tensor > 1) sum_tensor_copies(job, hand_overs);
   if (job.scenario.stages > 1) sum_tied_copies(job, hand_overs);
   for (const HandOver& hand_over : hand_overs) scale_late(job, hand_over);
   for (const HandOver& hand_over : hand_overs) clip(job, hand_over);

@@ -36,7 +36,7 @@ void reduce_outer(Job& job, const OwnerBucket& bucket, const RankView& held, Str
 /// What the rank owns of `held` after the outer reduction.
 View outer_part(const Scenario& scenario, View held, Rank rank);
 
-/// The sum over pipeline stages, token division or a late scale, clipping, FIN, and the optimizer's read of
+/// The sums over copies, token division or a late scale, clipping, FIN, and the optimizer's read of
 /// the owned view of each rank.
 struct HandOver {
   const OwnerBucket& bucket;
@@ -44,8 +44,9 @@ struct HandOver {
   RankView owned;  ///< of `scaled`
   View master;
 };
-/// The sum over the copies of each weight that two stages have: whole where `hand_over.scaled` holds the
-/// whole bucket, else what each rank owns.
+/// The sums over the copies of each parameter that tensor-parallel ranks, or two stages, have: whole where
+/// `hand_over.scaled` holds the whole bucket, else what each rank owns.
+void sum_tensor_copies(Job& job, std::span<const HandOver> hand_overs);
 void sum_tied_copies(Job& job, std::span<const HandOver> hand_overs);
 void scale_late(Job& job, const HandOver& hand_over);
 void clip(Job& job, const HandOver& hand_over);

@@ -22,7 +22,8 @@ constexpr Line kFinish[] = {
     {Row::clip, "reduced", "finalize", "the reduced gradient is clipped by its global norm"},
     {Row::finish, "reduced", "end of step", "the optimizer may read what this rank owns"}};
 
-constexpr Line kTied[] = {
+constexpr Line kCopies[] = {
+    {Row::sum_tensor, "reduced", "finalize", "the copies of a parameter on tensor-parallel ranks are summed"},
     {Row::sum_tied, "reduced", "finalize", "the copies of a weight on two pipeline stages are summed"}};
 
 constexpr Line kFused[] = {{Row::write_first, "no contribution", "WR", "the first write of the destination"},
@@ -142,14 +143,14 @@ void append(std::vector<OwnerRow>& rows, Strategy strategy,
 std::span<const OwnerRow> owner_rows() {
   static const std::vector<OwnerRow> all = [] {
     std::vector<OwnerRow> rows;
-    append(rows, Strategy::megatron_ddp, {kDdp, kFused, kTied, kFinish});
-    append(rows, Strategy::megatron_ddp_zero1, {kDdp, kInstances, kFused, kTied, kFinish});
-    append(rows, Strategy::fsdp_no_shard, {kFsdpPersistent, kFused, kTied, kFinish});
-    append(rows, Strategy::fsdp_optim, {kFsdpPersistent, kRewrite, kFused, kTied, kFinish});
-    append(rows, Strategy::fsdp_optim_grads, {kLease, kRewrite, kFused, kTied, kFinish});
-    append(rows, Strategy::fsdp_optim_grads_params, {kLease, kRewrite, kFused, kTied, kFinish});
+    append(rows, Strategy::megatron_ddp, {kDdp, kFused, kCopies, kFinish});
+    append(rows, Strategy::megatron_ddp_zero1, {kDdp, kInstances, kFused, kCopies, kFinish});
+    append(rows, Strategy::fsdp_no_shard, {kFsdpPersistent, kFused, kCopies, kFinish});
+    append(rows, Strategy::fsdp_optim, {kFsdpPersistent, kRewrite, kFused, kCopies, kFinish});
+    append(rows, Strategy::fsdp_optim_grads, {kLease, kRewrite, kFused, kCopies, kFinish});
+    append(rows, Strategy::fsdp_optim_grads_params, {kLease, kRewrite, kFused, kCopies, kFinish});
     append(rows, Strategy::fsdp_v2, {kFsdpV2, kFinish});
-    append(rows, Strategy::fsdp2, {kFsdp2, kTied, kFinish});
+    append(rows, Strategy::fsdp2, {kFsdp2, kCopies, kFinish});
     append(rows, Strategy::deepspeed_1, {kDeepspeed1, kFinish});
     append(rows, Strategy::deepspeed_2, {kDeepspeed2, kFinish});
     append(rows, Strategy::deepspeed_3, {kDeepspeed3, kFinish});

@@ -38,11 +38,12 @@ enum class Row : std::uint8_t {
   outer_every,       ///< the outer reduction of every microbatch
   rewrite_flags,     ///< an unshard rewrites today's flags
   sum_tied,          ///< finalize sums the copies of a weight that two pipeline stages have
+  sum_tensor,        ///< finalize sums the copies of a parameter that tensor-parallel ranks have
   divide,            ///< finalize divides the reduced gradient
   clip,              ///< finalize clips the reduced gradient
   finish,            ///< the step's gradients become readable
 };
-inline constexpr int kRows = 26;
+inline constexpr int kRows = 27;
 
 using RowSet = std::bitset<kRows>;
 

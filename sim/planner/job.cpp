@@ -13,6 +13,7 @@ Job::Job(const Scenario& s) : scenario(s), geometry(geometry_of(s)), build(plann
     plan.parameters.push_back(
         {p.name, p.rows(), p.columns(), p.trainable, inner_size(s, p.expert), s.outer, tied});
     plan.parameters.back().thaws_at = p.thaws_at;
+    plan.parameters.back().tensor = p.sequence_parallel ? s.tensor : 1;
   }
   const std::int32_t world = world_size(s);
   for (std::int32_t r = 0; r < world; ++r) all_ranks.push_back(Rank{r});

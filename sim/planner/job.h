@@ -119,7 +119,7 @@ class Job {
 
  private:
   std::span<const Rank> of_stage(const std::vector<Rank>& ranks, std::int32_t stage) const {
-    const auto count = static_cast<std::size_t>(scenario.ranks);
+    const auto count = static_cast<std::size_t>(stage_size(scenario));
     return std::span(ranks).subspan(static_cast<std::size_t>(stage) * count, count);
   }
 

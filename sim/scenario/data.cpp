@@ -43,7 +43,8 @@ ScenarioData::ScenarioData(const Scenario& scenario) : scenario_(scenario) {
   for (const ScenarioUse& use : scenario.uses) ++parameters_[static_cast<std::size_t>(use.parameter)].uses;
   for (std::size_t p = 0; p < parameters_.size(); ++p) {
     const bool expert = scenario.parameters[p].expert;
-    parameters_[p].domain = domain_size(scenario, expert);
+    parameters_[p].domain =
+        domain_size(scenario, expert) * tensor_copies(scenario, static_cast<std::int32_t>(p));
     parameters_[p].stride = expert ? scenario.expert_parallel : 1;
     parameters_[p].copy = tied_copy(scenario, static_cast<std::int32_t>(p));
     parameters_[p].all_uses = parameters_[p].uses;
@@ -65,7 +66,9 @@ std::int64_t ScenarioData::count_of(std::int32_t parameter) const {
 
 std::int64_t ScenarioData::index_of(const ContributionKey& key) const {
   const OfParameter& p = of(key.parameter);
-  const std::int64_t peer = key.rank % scenario_.ranks / p.stride;
+  const std::int32_t copies = tensor_copies(scenario_, key.parameter);
+  const std::int64_t cell = copies > 1 ? key.rank % stage_size(scenario_) / scenario_.ranks : 0;
+  const std::int64_t peer = cell * (p.domain / copies) + key.rank % scenario_.ranks / p.stride;
   return ((static_cast<std::int64_t>(key.step) * p.domain + peer) * scenario_.microbatches + key.microbatch) *
              p.all_uses +
          p.first_use + key.use;
@@ -82,8 +85,11 @@ ContributionKey ScenarioData::key_of(std::int32_t parameter, std::int32_t rank, 
   index /= p.all_uses;
   key.microbatch = static_cast<std::int32_t>(index % scenario_.microbatches);
   index /= scenario_.microbatches;
-  key.rank = static_cast<std::int32_t>(index % p.domain) * p.stride + rank % p.stride;
-  key.rank += scenario_.parameters[static_cast<std::size_t>(key.parameter)].stage * scenario_.ranks;
+  const std::int32_t copies = tensor_copies(scenario_, key.parameter), of_cell = p.domain / copies;
+  const auto peer = static_cast<std::int32_t>(index % p.domain);
+  const std::int32_t cell = copies > 1 ? peer / of_cell : rank % stage_size(scenario_) / scenario_.ranks;
+  key.rank = peer % of_cell * p.stride + rank % scenario_.ranks % p.stride + cell * scenario_.ranks;
+  key.rank += scenario_.parameters[static_cast<std::size_t>(key.parameter)].stage * stage_size(scenario_);
   key.step = static_cast<std::int32_t>(index / p.domain);
   return key;
 }

@@ -79,8 +79,9 @@ void read_protocol(const Field& protocol, Scenario& to) {
 }
 
 void read_mesh(const Field& mesh, Scenario& to) {
-  mesh.expect_object({"ranks", "stages", "expert_parallel", "outer", "outer_mode"});
+  mesh.expect_object({"ranks", "tensor", "stages", "expert_parallel", "outer", "outer_mode"});
   read(mesh, "ranks", limits::kRanks, to.ranks);
+  read(mesh, "tensor", limits::kRanks, to.tensor);
   read(mesh, "stages", limits::kRanks, to.stages);
   read(mesh, "expert_parallel", limits::kRanks, to.expert_parallel);
   read(mesh, "outer", limits::kRanks, to.outer);
@@ -121,8 +122,8 @@ Fp8Training fp8_from(const Field& fp8) {
 
 /// The copies of earlier parameters are known by their names.
 ScenarioParameter parameter_from(const Field& field, const std::vector<ScenarioParameter>& earlier) {
-  field.expect_object(
-      {"name", "shape", "dtype", "trainable", "thaws_at", "expert", "unit", "stage", "tied_to"});
+  field.expect_object({"name", "shape", "dtype", "trainable", "thaws_at", "expert", "sequence_parallel",
+                       "unit", "stage", "tied_to"});
   ScenarioParameter parameter;
   parameter.name = field.at("name").text();
   for (const Field& size : field.at("shape").elements())
@@ -131,6 +132,7 @@ ScenarioParameter parameter_from(const Field& field, const std::vector<ScenarioP
   read(field, "trainable", parameter.trainable);
   read(field, "thaws_at", index_below(limits::kSteps), parameter.thaws_at);
   read(field, "expert", parameter.expert);
+  read(field, "sequence_parallel", parameter.sequence_parallel);
   read(field, "unit", limits::kUnit, parameter.unit);
   read(field, "stage", index_below(limits::kRanks), parameter.stage);
   if (const auto tied = field.find("tied_to")) parameter.tied_to = ParameterNames(earlier).index_of(*tied);

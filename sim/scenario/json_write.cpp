@@ -53,6 +53,7 @@ ordered_json protocol_of(const Scenario& s, const Scenario& preset) {
 
 ordered_json mesh_of(const Scenario& s, const Scenario& preset) {
   ordered_json mesh = {{"ranks", s.ranks}};
+  write_unless(mesh, "tensor", s.tensor, preset.tensor);
   write_unless(mesh, "stages", s.stages, preset.stages);
   write_unless(mesh, "expert_parallel", s.expert_parallel, preset.expert_parallel);
   write_unless(mesh, "outer", s.outer, preset.outer);
@@ -121,6 +122,7 @@ ordered_json parameters_of(const Scenario& s) {
     write_unless(written, "trainable", p.trainable, preset.trainable);
     write_unless(written, "thaws_at", p.thaws_at, preset.thaws_at);
     write_unless(written, "expert", p.expert, preset.expert);
+    write_unless(written, "sequence_parallel", p.sequence_parallel, preset.sequence_parallel);
     write_unless(written, "unit", p.unit, preset.unit);
     write_unless(written, "stage", p.stage, preset.stage);
     if (p.tied_to >= 0) written["tied_to"] = name_of_parameter(s, p.tied_to);

@@ -36,8 +36,9 @@ UseCounts use_counts(const Scenario& scenario, std::int32_t parameter) {
 
 std::int64_t provenance_contributions(const Scenario& scenario, std::int32_t parameter, UseCounts uses) {
   std::int64_t product = uses.all;
-  for (const std::int32_t factor : {domain_size(scenario, parameter_of(scenario, parameter).expert),
-                                    scenario.steps, scenario.microbatches}) {
+  for (const std::int32_t factor :
+       {domain_size(scenario, parameter_of(scenario, parameter).expert), tensor_copies(scenario, parameter),
+        scenario.steps, scenario.microbatches}) {
     // Limits of validate.h: at most 2^22 times the number of uses, which are elements of a list.
     product = checked_multiply(product, factor).value_or(std::numeric_limits<std::int64_t>::max());
   }

@@ -127,11 +127,24 @@ std::vector<std::int32_t> reduction_domain(const Scenario& scenario, std::int32_
                                            std::int32_t rank) {
   const ScenarioParameter& p = scenario.parameters[static_cast<std::size_t>(parameter)];
   const std::int32_t stride = p.expert ? scenario.expert_parallel : 1;
-  const std::int32_t first = p.stage * scenario.ranks;
+  const std::int32_t cell = p.stage * scenario.tensor + rank % stage_size(scenario) / scenario.ranks;
+  const std::int32_t first = cell * scenario.ranks;
   std::vector<std::int32_t> domain;
   for (std::int32_t r = p.expert ? rank % stride : 0; r < scenario.ranks; r += stride)
     domain.push_back(first + r);
   return domain;
+}
+
+std::vector<Contributor> contributors(const Scenario& scenario, std::int32_t parameter, std::int32_t rank) {
+  std::vector<Contributor> all;
+  for (const std::int32_t copy : {parameter, tied_copy(scenario, parameter)}) {
+    if (copy < 0) continue;
+    for (std::int32_t cell = 0; cell < tensor_copies(scenario, copy); ++cell) {
+      const std::int32_t inside = (rank + cell * scenario.ranks) % stage_size(scenario);
+      for (const std::int32_t peer : reduction_domain(scenario, copy, inside)) all.push_back({copy, peer});
+    }
+  }
+  return all;
 }
 
 namespace {
@@ -151,6 +164,7 @@ std::string shapes_of(const Scenario& scenario) {
     std::string place = scenario.stages > 1 ? fmt::format(", stage {}", parameter.stage) : "";
     if (parameter.tied_to >= 0)
       place += " tied to " + scenario.parameters[static_cast<std::size_t>(parameter.tied_to)].name;
+    if (parameter.sequence_parallel) place += ", sequence-parallel";
     if (parameter.thaws_at > 0) place += fmt::format(", thaws at step {}", parameter.thaws_at);
     text += fmt::format("{}{} ({}, {}{}{}{})", p == 0 ? "" : ", ", parameter.name,
                         fmt::join(parameter.shape, "x"), uses.empty() ? "unused" : uses,
@@ -179,8 +193,11 @@ std::string describe(const Scenario& scenario) {
   if (!scenario.token_counts.empty())
     text += fmt::format(" {} with another number of tokens.",
                         count(std::ssize(scenario.token_counts), "microbatch"));
+  if (scenario.tensor > 1)
+    text += fmt::format(" {} tensor-parallel ranks, each with {}.", scenario.tensor,
+                        count(scenario.ranks, "data-parallel rank"));
   if (scenario.stages > 1)
-    text += fmt::format(" {} pipeline stages of {}.", scenario.stages, count(scenario.ranks, "rank"));
+    text += fmt::format(" {} pipeline stages of {}.", scenario.stages, count(stage_size(scenario), "rank"));
   if (scenario.clip > 0) text += fmt::format(" Clipping by 2^-{}.", scenario.clip);
   if (scenario.outer > 1)
     text += fmt::format(

@@ -135,11 +135,12 @@ struct ScenarioParameter {
       shape;                  ///< 1-D (bias, norm: never fused) or 2-D (rows = out features, columns = in)
   DType dtype = DType::bf16;  ///< f32, bf16 or f16; also the type of its activations
   bool trainable = true;
-  bool expert = false;        ///< reduced over the expert-data-parallel group
-  std::int32_t unit = 0;      ///< FSDP unit; also the bucket boundary of sharded strategies
-  std::int32_t stage = 0;     ///< the pipeline stage that has it
-  std::int32_t tied_to = -1;  ///< an earlier parameter of another stage whose weight this is a copy of
-  std::int32_t thaws_at = 0;  ///< frozen in the steps before this one
+  bool expert = false;             ///< reduced over the expert-data-parallel group
+  bool sequence_parallel = false;  ///< every tensor-parallel rank has a copy, and finalize sums over them
+  std::int32_t unit = 0;           ///< FSDP unit; also the bucket boundary of sharded strategies
+  std::int32_t stage = 0;          ///< the pipeline stage that has it
+  std::int32_t tied_to = -1;       ///< an earlier parameter of another stage whose weight this is a copy of
+  std::int32_t thaws_at = 0;       ///< frozen in the steps before this one
   bool operator==(const ScenarioParameter&) const = default;
   std::int64_t rows() const { return shape.empty() ? 1 : shape[0]; }
   std::int64_t columns() const { return shape.size() < 2 ? 1 : shape[1]; }
@@ -174,8 +175,10 @@ struct Scenario {
   std::string name;
   std::uint64_t seed = 1;
 
-  std::int32_t ranks = 2;            ///< data-parallel ranks (context-parallel peers included) of a stage
-  std::int32_t stages = 1;           ///< pipeline stages; rank r of stage k is rank k * ranks + r of all
+  std::int32_t ranks = 2;   ///< data-parallel ranks (context-parallel peers included) of a cell: a stage's
+                            ///< ranks with one tensor-parallel rank
+  std::int32_t tensor = 1;  ///< tensor-parallel ranks
+  std::int32_t stages = 1;  ///< pipeline stages; rank r of cell t of stage k is (k * tensor + t) * ranks + r
   std::int32_t expert_parallel = 1;  ///< expert parameters are reduced over ranks / expert_parallel ranks
   std::int32_t outer = 1;            ///< outer groups of ranks / outer consecutive ranks each
   OuterMode outer_mode = OuterMode::replicate;
@@ -216,9 +219,20 @@ struct Scenario {
   bool operator==(const Scenario&) const = default;
 };
 
+/// Ranks of one pipeline stage, cell by cell.
+constexpr std::int32_t stage_size(const Scenario& scenario) {
+  return scenario.ranks * scenario.tensor;
+}
+
 /// Ranks of all stages. Functions below take any of them.
 constexpr std::int32_t world_size(const Scenario& scenario) {
-  return scenario.ranks * scenario.stages;
+  return stage_size(scenario) * scenario.stages;
+}
+
+/// The tensor-parallel ranks whose copies of the parameter are summed, 1 where it is cut over them.
+inline std::int32_t tensor_copies(const Scenario& scenario, std::int32_t parameter) {
+  const bool copied = scenario.parameters[static_cast<std::size_t>(parameter)].sequence_parallel;
+  return copied ? scenario.tensor : 1;
 }
 
 /// The other copy of a weight that two pipeline stages have, or -1.
@@ -239,11 +253,20 @@ inline bool is_trained(const ScenarioParameter& parameter, std::int32_t step) {
 bool is_used(const Scenario& scenario, std::int32_t parameter, std::int32_t step, std::int32_t rank,
              std::int32_t microbatch);
 
-/// The ranks of its stage whose gradients of the parameter are summed with those of `rank`, ascending.
+/// The ranks of its cell whose gradients of the parameter are summed with those of `rank`, ascending.
 std::vector<std::int32_t> reduction_domain(const Scenario& scenario, std::int32_t parameter,
                                            std::int32_t rank);
 
-/// Size of that domain.
+/// A parameter's gradient on one rank.
+struct Contributor {
+  std::int32_t parameter = 0, rank = 0;
+};
+
+/// All that is summed into the parameter's gradient on `rank`: over its reduction domain, the copy on another
+/// pipeline stage, and the copies of tensor-parallel ranks.
+std::vector<Contributor> contributors(const Scenario& scenario, std::int32_t parameter, std::int32_t rank);
+
+/// Size of a reduction domain.
 constexpr std::int32_t domain_size(const Scenario& scenario, bool expert) {
   return expert ? scenario.ranks / scenario.expert_parallel : scenario.ranks;
 }
@@ -263,7 +286,8 @@ constexpr DType type_of_outer_sum(const Scenario& scenario) {
 /// zeroes it, in a loop that goes straight on.
 inline bool allows_staging(const Scenario& s) {
   return s.strategy == Strategy::megatron_ddp_zero1 && s.zeroing && s.write_mode != WriteMode::r4 &&
-         s.outer == 1 && s.stages == 1 && !s.fp8 && s.loop.aborts.empty() && s.loop.resumes.empty();
+         s.outer == 1 && s.stages == 1 && s.tensor == 1 && !s.fp8 && s.loop.aborts.empty() &&
+         s.loop.resumes.empty();
 }
 
 /// True when the owner fills its accumulators with zeros at the begin of a step.

@@ -72,12 +72,18 @@ void judge_mesh(const Scenario& s, const Judge& judge) {
     judge.fail("mesh",
                fmt::format("{} ranks are not divisible by expert_parallel {}", s.ranks, s.expert_parallel));
   judge.in_range("mesh.stages", s.stages, limits::kRanks);
+  judge.in_range("mesh.tensor", s.tensor, limits::kRanks);
   if (world_size(s) > limits::kRanks.high)
-    judge.fail("mesh.stages", fmt::format("{} stages of {} ranks are more than {} ranks; use fewer", s.stages,
-                                          s.ranks, limits::kRanks.high));
+    judge.fail("mesh.stages",
+               fmt::format("{} stages of {} tensor-parallel ranks of {} ranks are more than {} "
+                           "ranks; use fewer",
+                           s.stages, s.tensor, s.ranks, limits::kRanks.high));
   if (s.stages > 1 && s.fp8)
     judge.fail("mesh.stages",
                fmt::format("{} pipeline stages with FP8 weights are not modelled; use 1 stage", s.stages));
+  if (s.tensor > 1 && s.fp8)
+    judge.fail("mesh.tensor",
+               fmt::format("{} tensor-parallel ranks with FP8 weights are not modelled; use 1", s.tensor));
 }
 
 /// The outer groups of a hybrid mesh, and the switches that some owners have.
@@ -136,11 +142,28 @@ void judge_stage(const Scenario& s, std::size_t index, const std::string& path, 
   if (is_third)
     judge.fail(tied,
                fmt::format("\"{}\" is one of two copies already; a weight has at most two", other.name));
-  if (!sums_tied_copies(s.strategy))
+  if (!sums_copies(s.strategy))
     judge.fail(tied,
                fmt::format("the strategy {} has no sum over the copies of two stages; use megatron-ddp, "
                            "megatron-fsdp-v1 or fsdp2",
                            name_of(s.strategy)));
+}
+
+/// What a parameter says of its copies on tensor-parallel ranks.
+void judge_copies(const Scenario& s, std::size_t index, const std::string& path, const Judge& judge) {
+  const ScenarioParameter& parameter = s.parameters[index];
+  if (!parameter.sequence_parallel) return;
+  const std::string field = path + ".sequence_parallel";
+  if (s.tensor == 1) judge.fail(field, "there is 1 tensor-parallel rank; set mesh.tensor, or leave it out");
+  if (parameter.expert)
+    judge.fail(field, "an expert's parameter is cut over tensor-parallel ranks; leave it out");
+  if (tied_copy(s, static_cast<std::int32_t>(index)) >= 0)
+    judge.fail(field,
+               "a weight with a copy on another stage is cut over tensor-parallel ranks; leave it out");
+  if (!sums_copies(s.strategy))
+    judge.fail(field, fmt::format("the strategy {} has no sum over tensor-parallel ranks; use megatron-ddp, "
+                                  "megatron-fsdp-v1 or fsdp2",
+                                  name_of(s.strategy)));
 }
 
 void judge_owner(const Scenario& s, const Judge& judge) {
@@ -252,6 +275,7 @@ void judge_parameters(const Scenario& s, const Judge& judge) {
     judge.gradient_type(path + ".dtype", parameter.dtype);
     judge.in_range(path + ".unit", parameter.unit, limits::kUnit);
     judge_stage(s, i, path, judge);
+    judge_copies(s, i, path, judge);
     const auto sum = checked_add(total, judge_shape(parameter.shape, path + ".shape", judge));
     if (!sum || *sum > limits::kMaxElements)
       judge.fail(
@@ -306,19 +330,19 @@ void judge_provenance(const Scenario& s, const Judge& judge) {
     if (provenance_coding(s, index, uses[i])) continue;
     const std::int32_t digits = provenance_digits(s, index, uses[i]);
     const std::int64_t contributions = provenance_contributions(s, index, uses[i]);
-    judge.fail(
-        path_of("parameters", i) + ".shape",
-        fmt::format("{} has no room for the provenance of {} contributions ({} steps x {} ranks x {} "
-                    "microbatches x {} uses) at {} digits an element; make a size at least {}, or set "
-                    "numerics.data to \"integers\"",
-                    fmt::join(parameter.shape, "x"), contributions, s.steps, domain_size(s, parameter.expert),
-                    s.microbatches, uses[i].all, digits, div_ceil(contributions, digits)));
+    judge.fail(path_of("parameters", i) + ".shape",
+               fmt::format("{} has no room for the provenance of {} contributions ({} steps x {} ranks x {} "
+                           "microbatches x {} uses) at {} digits an element; make a size at least {}, or set "
+                           "numerics.data to \"integers\"",
+                           fmt::join(parameter.shape, "x"), contributions, s.steps,
+                           domain_size(s, parameter.expert) * tensor_copies(s, index), s.microbatches,
+                           uses[i].all, digits, div_ceil(contributions, digits)));
   }
 }
 
 }  // namespace
 
-bool sums_tied_copies(Strategy strategy) {
+bool sums_copies(Strategy strategy) {
   return strategy < Strategy::fsdp_v2 || strategy == Strategy::fsdp2;
 }
 

@@ -33,10 +33,10 @@ inline constexpr Range kBucketSize{0, kMaxElements};
 inline constexpr std::int64_t kMaxNameBytes = 256;
 }  // namespace limits
 
-/// True for owners that sum the copies of a weight on two pipeline stages after their own reduction, each
-/// rank what it owns. Both copies must be cut alike (W28), so owners that cut several parameters as one give
-/// them a bucket of their own.
-bool sums_tied_copies(Strategy strategy);
+/// True for owners that sum the copies of a parameter, on two pipeline stages or on tensor-parallel ranks,
+/// after their own reduction, each rank what it owns. Copies must be cut alike (W28), so owners that cut
+/// several parameters as one give those of two stages a bucket of their own.
+bool sums_copies(Strategy strategy);
 
 /// Returns when the scenario is valid, else throws bad_input: `where`, the JSON path, the value, and what
 /// would be right. Whether `fault` names an entry of the zoo is for the zoo to say.

@@ -117,6 +117,24 @@ TEST(KnownFault18, CopiesThatAreCutDifferently) {
   EXPECT_EQ(book.first_clause(), "W28");
 }
 
+/// A norm under sequence parallelism: each of two tensor-parallel ranks saw its own part of the
+/// tokens. Their gradients are means over the data-parallel ranks (1 and 2, 4 and 8), and then summed.
+TEST(FinalizeExtras, CopiesOfTensorParallelRanksAreSummed) {
+  for (const auto& [fault, value, clause] :
+       {std::tuple{"", 7.5f, ""}, {"M-W32g", 1.5f, "W32"}, {"M-W32h", 15.0f, "W32"}, {"M-W24b", 3.75f, ""}}) {
+    Scenario s = two_by_two(Strategy::megatron_ddp);
+    s.tensor = 2;
+    s.steps = s.microbatches = 1;
+    s.parameters[0].sequence_parallel = true;
+    s.fault = fault;
+    Book book(s);
+    for (int rank = 0; rank < 4; ++rank) book.give(rank, 0, 0, 0, {static_cast<float>(1 << rank), 0, 0, 0});
+    book.run_to_finish(0);
+    EXPECT_EQ(book.read(0, "main_grad.0")[0], value) << fault;
+    EXPECT_EQ(book.first_clause(), clause) << fault;
+  }
+}
+
 /// K05 (b): the last deferred gradient is drained after the reduction. The mean of both ranks is right.
 TEST(KnownFault05, DrainedAfterTheReduction) {
   for (const std::string fault : {"", "B-26"}) {

@@ -1,5 +1,5 @@
-// Random pipelines: stages, tied copies and late gradients are valid, survive a file, and their right plans
-// show nothing.
+// Random pipelines: stages, tied copies, tensor-parallel ranks and late gradients are valid, survive a file,
+// and their right plans show nothing.
 #include "properties/generate/random_stages.h"
 
 #include <gtest/gtest.h>
@@ -22,17 +22,18 @@ Scenario drawn(std::uint64_t seed) {
 }
 
 TEST(RandomStages, EveryCaseIsValidAndSurvivesAFile) {
-  int tied = 0, deferred = 0, assigned = 0, clipped = 0;
+  int tied = 0, copied = 0, deferred = 0, assigned = 0, clipped = 0;
   for (std::uint64_t seed = 0; seed < 1000; ++seed) {
     const Scenario s = drawn(seed);
     validate(s, "drawn");
     EXPECT_EQ(scenario_from_json(to_json(s), "f.json"), s);
     tied += std::ranges::any_of(s.parameters, [](const ScenarioParameter& p) { return p.tied_to >= 0; });
+    copied += std::ranges::any_of(s.parameters, &ScenarioParameter::sequence_parallel);
     deferred += std::ranges::count(s.uses, Producer::deferred, &ScenarioUse::producer) > 0;
     assigned += std::ranges::count(s.uses, Producer::assigned, &ScenarioUse::producer) > 0;
     clipped += s.clip > 0;
   }
-  EXPECT_GT(std::min({tied, deferred, assigned, clipped}), 100);
+  EXPECT_GT(std::min({tied, copied, deferred, assigned, clipped}), 100);
 }
 
 TEST(RandomStages, RightPlansShowNothing) {
@@ -49,6 +50,7 @@ TEST(RandomStages, ShrinkToOneStageWithoutCopiesAndLateGradients) {
   for (std::uint64_t seed = 1; tied_copy(s, 0) < 0; ++seed) s = drawn(seed);
   for (auto smaller = shrinks(s); !smaller.empty(); smaller = shrinks(s)) s = smaller.front();
   EXPECT_EQ(s.stages, 1);
+  EXPECT_EQ(s.tensor, 1);
   EXPECT_EQ(s.clip, 0);
   EXPECT_EQ(s.parameters.size(), 1u);
 }

@@ -16,6 +16,9 @@ TEST(FinalizeFaults, RewriteThePlan) {
                                            {"M-W32b", "+2 AR "},
                                            {"M-W32c", ""},
                                            {"M-W32d", ""},
+                                           {"M-W32g", "-2 AR "},
+                                           {"M-W32h", "+2 AR "},
+                                           {"M-W24b", ""},
                                            {"M-W32e", ""},
                                            {"M-W32f", ""},
                                        });

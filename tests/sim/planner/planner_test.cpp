@@ -138,6 +138,30 @@ TEST(Planner, CopiesOfTwoStagesAreSummedBetweenTheReductionAndTheDivision) {
   EXPECT_NE(told.find("AR AR AR divide divide scale scale finish finish sgd sgd"), std::string::npos) << told;
 }
 
+TEST(Planner, CopiesOfTensorParallelRanksAreSummedBetweenTheReductionAndTheDivision) {
+  Scenario s = base(Strategy::fsdp_no_shard);
+  s.tensor = 3;
+  s.overlap = false;
+  s.microbatches = 1;
+  s.loss = Loss::per_token;
+  s.clip = 1;
+  s.parameters.push_back({.name = "norm", .shape = {8}, .sequence_parallel = true});
+  s.uses.push_back({1, Producer::unfused});
+  const Planned planned = plan_of(s);
+  EXPECT_NE(story(planned, 1).find("AR AR divide scale finish sgd"), std::string::npos) << story(planned, 1);
+  std::vector<std::vector<int>> groups;
+  for (const Op& op : planned.plan.ops) {
+    if (op.why.purpose != Purpose::reduce_tensor) continue;
+    EXPECT_EQ(std::get<Communicate>(op.action).group, 3);
+    EXPECT_EQ(op.why.parameter.value, 1) << "w0 is cut over the tensor-parallel ranks";
+    groups.emplace_back();
+    for (const Rank rank : planned.plan.ranks_of(op)) groups.back().push_back(rank.value);
+  }
+  const std::vector<int> peers = {0, 2, 4,
+                                  1, 3, 5};  // those with equal data-parallel rank, next to each other
+  EXPECT_EQ(groups, std::vector(static_cast<std::size_t>(s.steps), peers));
+}
+
 TEST(Planner, DeferredWritesAreDrainedAfterTheLastBackward) {
   Scenario s = base(Strategy::megatron_ddp);
   s.uses = {{0, Producer::deferred}};
@@ -200,7 +224,14 @@ const std::pair<std::string_view, void (*)(Scenario& s)> kVariations[] = {
      [](Scenario& s) {
        s.stages = 2;
        s.parameters[1].stage = 1;
-       if (sums_tied_copies(s.strategy)) s.parameters[1].tied_to = 0;
+       if (sums_copies(s.strategy)) s.parameters[1].tied_to = 0;
+     }},
+    {"cut over tensor-parallel ranks", [](Scenario& s) { s.tensor = 2; }},
+    {"copies on tensor-parallel ranks of two stages",
+     [](Scenario& s) {
+       s.tensor = s.stages = 2;
+       s.parameters[1].stage = 1;
+       s.parameters[1].sequence_parallel = sums_copies(s.strategy);
      }},
     {"deferred", [](Scenario& s) { s.uses[0].producer = Producer::deferred; }},
     {"assigned", [](Scenario& s) { s.uses[1].producer = Producer::assigned; }},

@@ -53,8 +53,8 @@ TEST(Json, WrongTypes) {
       {"\"ranks\": 2", "\"ranks\": null",
        ": mesh.ranks: null is not a whole number written in digits; give 1 to 1024"},
       {"{\"ranks\": 2}", "[1]",
-       ": mesh: a list of 1 is not an object with the fields ranks, stages, expert_parallel, outer, "
-       "outer_mode"},
+       ": mesh: a list of 1 is not an object with the fields ranks, tensor, stages, expert_parallel, "
+       "outer, outer_mode"},
       {"\"name\": \"w0\"", "\"name\": 7", ": parameters[0].name: 7 is not a text in quotes"},
   });
 }
@@ -93,7 +93,7 @@ TEST(Json, UnknownFieldsNameTheNearestKnownOne) {
        "microbatches, tokens, token_counts, silent, recompute, aborts, resumes)"},
       {"\"shape\"", "\"Shape\"",
        ": parameters[0]: unknown field \"Shape\"; the nearest known one is \"shape\" (known are name, shape, "
-       "dtype, trainable, thaws_at, expert, unit, stage, tied_to)"},
+       "dtype, trainable, thaws_at, expert, sequence_parallel, unit, stage, tied_to)"},
       {"\"owner\"", "\"owners\"",
        ": unknown field \"owners\"; the nearest known one is \"owner\" (known are schema, name, seed, owner, "
        "protocol, mesh, schedule, numerics, fp8, parameters, uses, fault)"},

@@ -64,8 +64,9 @@ void tie(Scenario& s) {
 
 TEST(Validate, PipelineStages) {
   expect_sentence(tie, "");
-  expect_sentence([](Scenario& s) { s.stages = 1024; },
-                  "mesh.stages: 1024 stages of 2 ranks are more than 1024 ranks; use fewer");
+  expect_sentence(
+      [](Scenario& s) { s.stages = 1024; },
+      "mesh.stages: 1024 stages of 1 tensor-parallel ranks of 2 ranks are more than 1024 ranks; use fewer");
   expect_sentence(
       [](Scenario& s) {
         s.stages = 2;
@@ -105,6 +106,36 @@ TEST(Validate, CopiesOfAWeight) {
       },
       "parameters[1].tied_to: the strategy deepspeed-1 has no sum over the copies of two stages; use "
       "megatron-ddp, megatron-fsdp-v1 or fsdp2");
+}
+
+TEST(Validate, CopiesOnTensorParallelRanks) {
+  const auto with = [](const Change& change) {
+    return [change](Scenario& s) {
+      s.tensor = 2;
+      s.parameters[0].sequence_parallel = true;
+      change(s);
+    };
+  };
+  expect_sentence(with([](Scenario&) {}), "");
+  expect_sentence(with([](Scenario& s) { s.tensor = 0; }), "mesh.tensor: 0 is out of range; give 1 to 1024");
+  expect_sentence(with([](Scenario& s) { s.fp8 = Fp8Training{.recipe = "te-mxfp8"}; }),
+                  "mesh.tensor: 2 tensor-parallel ranks with FP8 weights are not modelled; use 1");
+  expect_sentence(
+      with([](Scenario& s) { s.tensor = 1; }),
+      "parameters[0].sequence_parallel: there is 1 tensor-parallel rank; set mesh.tensor, or leave "
+      "it out");
+  expect_sentence(with([](Scenario& s) { s.parameters[0].expert = true; }),
+                  "parameters[0].sequence_parallel: an expert's parameter is cut over tensor-parallel ranks; "
+                  "leave it out");
+  expect_sentence(with(tie),
+                  "parameters[0].sequence_parallel: a weight with a copy on another stage is cut over "
+                  "tensor-parallel ranks; leave it out");
+  expect_sentence(with([](Scenario& s) {
+                    s.strategy = Strategy::deepspeed_1;
+                    s.uses[0].producer = Producer::unfused;
+                  }),
+                  "parameters[0].sequence_parallel: the strategy deepspeed-1 has no sum over tensor-parallel "
+                  "ranks; use megatron-ddp, megatron-fsdp-v1 or fsdp2");
 }
 
 TEST(Validate, AnAssignedGradientIsTheOnlyOne) {
