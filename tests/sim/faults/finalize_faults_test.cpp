@@ -18,7 +18,7 @@ TEST(FinalizeFaults, RewriteThePlan) {
                                            {"M-W32d", ""},
                                            {"M-W32g", "-2 AR "},
                                            {"M-W32h", "+2 AR "},
-                                           {"M-W24b", ""},
+                                           {"M-W24b", "-2 AR +2 AR-avg "},
                                            {"M-W32e", ""},
                                            {"M-W32f", ""},
                                        });
