@@ -34,7 +34,7 @@ void draw_copy(Draw& draw, Scenario& s) {
 
 /// Norms are copied over tensor-parallel ranks where the owner sums them, matrices seldom.
 void draw_tensor(Draw& draw, Focus focus, Scenario& s) {
-  if (!draw.chance(focus == Focus::pipeline ? 35 : 5)) return;
+  if (!draw.chance(focus == Focus::pipeline ? 45 : 5)) return;
   s.tensor = draw.chance(80) ? 2 : 3;
   if (!sums_copies(s.strategy)) return;
   for (std::int32_t p = 0; p < std::ssize(s.parameters); ++p) {
