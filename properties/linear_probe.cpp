@@ -37,7 +37,7 @@ std::vector<ContributionKey> keys_of(const Scenario& s, std::int32_t parameter) 
   for (std::int32_t step = 0; step < s.steps; ++step) {
     for (std::int32_t rank = first; rank < first + stage_size(s); ++rank) {
       for (std::int32_t m = 0; m < s.microbatches; ++m) {
-        if (!is_used(s, parameter, step, rank, m) || tokens_of(s, rank, m) == 0) continue;
+        if (!contributes(s, {parameter, step, rank, m, 0})) continue;
         for (std::int32_t use = 0; use < uses; ++use) keys.push_back({parameter, step, rank, m, use});
       }
     }

@@ -104,7 +104,13 @@ std::vector<Finding> empty_gemm(Backend& backend, const Scenario& scenario) {
   const Planned planned = planned_with_fault(scenario);
   const Plan& plan = planned.plan;
   const auto is_empty = [&](const Op& op) {
-    return tokens_of(scenario, plan.ranks_of(op)[0].value, op.why.microbatch) == 0;
+    if (const auto* gemm = std::get_if<Gemm>(&op.action)) return gemm->tokens == 0;
+    const std::int32_t parameter = op.why.parameter.value, rank = plan.ranks_of(op)[0].value;
+    for (std::int32_t group = 0; group < scenario.parameters[static_cast<std::size_t>(parameter)].groups;
+         ++group) {
+      if (tokens_at(scenario, {parameter, group, rank, op.why.microbatch}) > 0) return false;
+    }
+    return true;
   };
   watch_writes(
       planned, scenario, backend, is_empty,

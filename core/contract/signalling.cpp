@@ -41,10 +41,16 @@ void Signalling::apply(const Op& op) {
     Interval& now = intervals_[slot];
     if (frozen && acts) breach("W10", rank, op, "a frozen parameter takes part in the gradient protocol");
     // A deferred write belongs to no interval between two hooks: it is drained when the backwards are over.
-    now.fused += reaches_destination && !op.why.deferred;
+    if (reaches_destination && !op.why.deferred) {
+      now.fused += 1;
+      now.written += plan_.operand(op, op.operands - 1)[0].numel;
+    }
     if (flag) {
       now.cleared |= !flag->value && now.flag && now.fused > 0;
-      now.raised += flag->value && !op.why.deferred;  // its write is drained later (W32)
+      if (flag->value && !op.why.deferred) {  // whose write is drained later (W32)
+        now.raised += 1;
+        now.promised += of.numel();
+      }
       now.flag = flag->value;
     }
     if (returned) {
@@ -69,6 +75,9 @@ void Signalling::hook(const Op& op, const Hook& hook, std::size_t slot, Rank ran
   if (now.raised > now.fused) {
     breach("W11", rank, op,
            "the flag says that a contribution is in the destination, but no write put it there");
+  } else if (now.promised > now.written) {
+    breach("W11", rank, op,
+           "the flag says that a contribution is in the destination, but a part of it was never written");
   } else if (action == HookAction::drop && now.real > 0 && now.fused == 0) {
     breach("W12", rank, op,
            "a flag raised in an earlier microbatch makes the hook drop a real gradient of this one");

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "sim/scenario/grouped_calls.h"
 #include "sim/scenario/json.h"
 #include "sim/scenario/json_text.h"
 
@@ -183,8 +184,12 @@ std::string inexpressible(const Scenario& s) {
     if (p.expert) return fmt::format("parameter {} is an expert, and no adapter has experts", p.name);
     if (p.thaws_at != 0)
       return fmt::format("parameter {}: thaws_at must be 0, the probe thaws nothing", p.name);
+    if (p.groups != 1)
+      return fmt::format("parameter {} holds several experts, and no adapter has them", p.name);
     if (p.numel() == 0) return fmt::format("parameter {} has no elements", p.name);
   }
+  if (has_grouped_calls(s) || std::ranges::any_of(s.token_counts, [](auto& c) { return c.parameter >= 0; }))
+    return "uses must not be grouped, nor tokens be routed to a parameter: no adapter has experts";
   const auto writes = [&](const ScenarioUse& use) {
     const bool is_late = use.producer == Producer::deferred || use.producer == Producer::assigned;
     return is_late || (use.producer != Producer::unfused && s.write_mode != WriteMode::r7);

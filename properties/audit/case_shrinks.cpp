@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "properties/audit/random_case.h"
+#include "properties/generate/complexity.h"
 #include "properties/generate/shrinks.h"
 
 namespace shardcheck {

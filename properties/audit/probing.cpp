@@ -25,9 +25,7 @@ std::optional<ContributionKey> live_in(const Scenario& s, std::int32_t number) {
                       .microbatch = index / uses % s.microbatches};
   for (std::int32_t before = 0; before < position; ++before)
     key.use += s.uses[static_cast<std::size_t>(before)].parameter == key.parameter;
-  const bool used =
-      is_used(s, key.parameter, 0, key.rank, key.microbatch) && tokens_of(s, key.rank, key.microbatch) > 0;
-  return used ? std::optional(key) : std::nullopt;
+  return contributes(s, key) ? std::optional(key) : std::nullopt;
 }
 
 bool holds_anything(const TracedTensor& tensor) {

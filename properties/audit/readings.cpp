@@ -44,10 +44,7 @@ class Readout {
   }
 
   std::int32_t expected(const ContributionKey& key, std::int32_t step) const {
-    const Scenario& s = trace_.audited.scenario;
-    const bool used = is_used(s, key.parameter, key.step, key.rank, key.microbatch) &&
-                      tokens_of(s, key.rank, key.microbatch) > 0;
-    return key.step == step && used ? 1 : 0;
+    return key.step == step && contributes(trace_.audited.scenario, key) ? 1 : 0;
   }
 
   /// Every element that decodes says something about every contribution of its lane.
@@ -55,7 +52,6 @@ class Readout {
     Counts counts;
     const auto& coding = data_.coding(tensor.parameter);
     if (!coding) return counts;
-    const std::int64_t columns = parameter_at(tensor.parameter).columns();
     const double scale = oracle_.scale_of(tensor.parameter);
     for (std::size_t i = 0; i < tensor.values.size(); ++i) {
       const std::int64_t element = tensor.first + static_cast<std::int64_t>(i);
@@ -65,8 +61,7 @@ class Readout {
         ++reader.undecoded;
         continue;
       }
-      const std::int64_t at = coding->along_columns ? element % columns : element / columns;
-      const std::int64_t lane = lane_digit(*coding, at).lane;
+      const std::int64_t lane = lane_digit(parameter_at(tensor.parameter), *coding, element).lane;
       for (std::int64_t k = lane; k < data_.count_of(tensor.parameter); k += coding->lanes) {
         const ContributionKey key = data_.key_of(tensor.parameter, reader.rank, k);
         std::int32_t times = expected(key, tensor.step);

@@ -67,6 +67,8 @@ class Walk {
         scenario_(scenario),
         data_(data),
         element_(element),
+        group_(
+            group_of(scenario.parameters[static_cast<std::size_t>(element.parameter.value)], element.index)),
         visit_(visit),
         places_(plan_, element),
         cells_(plan_.buffers.size() * static_cast<std::size_t>(plan_.ranks)) {
@@ -102,6 +104,7 @@ class Walk {
       const auto slot = slots_.find({dy.buffer.value, dy.offset});
       if (slot == slots_.end()) return unknown();
       const InputSlot& of = *slot->second;
+      if (of.group != group_) return unknown();  // another expert's
       const Rank rank = plan_.ranks_of(*op_)[i];
       const std::int64_t key = data_.index_of({of.parameter, of.step, rank.value, of.microbatch, of.use});
       add(sum, {.terms = {{key, 1}}}, 1);
@@ -231,6 +234,7 @@ class Walk {
   const Scenario& scenario_;
   const ScenarioData& data_;
   Element element_;
+  std::int32_t group_;
   const std::function<void(const ElementWrite&)>& visit_;
   ElementPlaces places_;
   std::vector<Cell> cells_;
@@ -260,14 +264,16 @@ void follow(const Planned& planned, const Scenario& scenario, const ScenarioData
 double contribution_at(const Scenario& scenario, const ScenarioData& data, const ContributionKey& key,
                        std::int64_t element) {
   const ScenarioParameter& p = scenario.parameters[static_cast<std::size_t>(key.parameter)];
-  const std::int64_t tokens = tokens_of(scenario, key.rank, key.microbatch);
+  const std::int32_t group = group_of(p, element);
+  const std::int64_t tokens = tokens_at(scenario, {key.parameter, group, key.rank, key.microbatch});
+  const std::int64_t rows = p.rows_of_group();
   std::vector<float> x(static_cast<std::size_t>(tokens * p.columns()));
-  std::vector<float> dy(static_cast<std::size_t>(tokens * p.rows()));
-  data.operands(key, tokens, x, dy);
-  const std::int64_t row = element / p.columns(), column = element % p.columns();
+  std::vector<float> dy(static_cast<std::size_t>(tokens * rows));
+  data.operands(key, {group, tokens}, x, dy);
+  const std::int64_t row = element / p.columns() % rows, column = element % p.columns();
   double sum = 0;
   for (std::int64_t t = 0; t < tokens; ++t) {
-    sum += static_cast<double>(dy[static_cast<std::size_t>(t * p.rows() + row)]) *
+    sum += static_cast<double>(dy[static_cast<std::size_t>(t * rows + row)]) *
            static_cast<double>(x[static_cast<std::size_t>(t * p.columns() + column)]);
   }
   return sum;

@@ -22,9 +22,9 @@ ContributionKey key_of(const Subject& subject, std::int64_t contribution) {
 bool shows_in(const Subject& subject, std::int64_t contribution, std::int64_t element) {
   const auto& coding = subject.data.coding(subject.element.parameter.value);
   if (!coding) return true;
-  const auto& p = subject.planned.plan.parameters[static_cast<std::size_t>(subject.element.parameter.value)];
-  const std::int64_t row = element / p.columns, column = element % p.columns;
-  return contribution % coding->lanes == (coding->along_columns ? column : row) % coding->lanes;
+  const auto parameter = static_cast<std::size_t>(subject.element.parameter.value);
+  return contribution % coding->lanes ==
+         lane_digit(subject.scenario.parameters[parameter], *coding, element).lane;
 }
 
 std::vector<std::string> words_of(const Subject& subject, const Combination& holds) {
@@ -106,12 +106,13 @@ std::optional<Combination> decoded(const Subject& subject, double value, double 
                             subject.element.index, value, scale);
   if (!wrong) return std::nullopt;
   Combination sum{.value = value};
+  const std::int32_t group =
+      group_of(subject.scenario.parameters[static_cast<std::size_t>(parameter)], subject.element.index);
   for (std::int64_t i = 0; i < subject.data.count_of(parameter); ++i) {
     if (!is_visible(subject, i)) continue;
     const ContributionKey key = subject.data.key_of(parameter, rank.value, i);
-    const bool used = is_used(subject.scenario, parameter, key.step, key.rank, key.microbatch) &&
-                      tokens_of(subject.scenario, key.rank, key.microbatch) > 0;
-    std::int32_t times = key.step == subject.step && used ? 1 : 0;
+    const bool is_there = key.step == subject.step && contributes(subject.scenario, key, group);
+    std::int32_t times = is_there ? 1 : 0;
     for (const Multiplicity& m : *wrong) {
       if (subject.data.index_of(m.key) == i) times = m.times;
     }

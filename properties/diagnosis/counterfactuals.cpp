@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "properties/evidence.h"
 #include "sim/faults/zoo.h"
+#include "sim/scenario/grouped_calls.h"
 #include "sim/scenario/validate.h"
 
 namespace shardcheck {
@@ -37,6 +38,7 @@ void drop_what_is_gone(Scenario& s) {
     return count.rank >= s.ranks || count.microbatch >= s.microbatches;
   });
   mend_loop(s);
+  mend_calls(s);
   if (!s.fp8) return;
   const auto is_gone = [&](std::int32_t step) { return step >= s.steps; };
   std::erase_if(s.fp8->skipped_steps, is_gone);
@@ -112,6 +114,9 @@ void add_uses(const Scenario& s, std::int32_t parameter, Flips& flips) {
   flips.add(fmt::format("eager execution instead of {}", name_of(s.execution)),
             [](Scenario& f) { f.execution = Execution::eager; });
   flips.add("no overlap of reductions", [](Scenario& f) { f.overlap = false; });
+  flips.add("experts written by calls of their own", [](Scenario& f) {
+    for (ScenarioUse& use : f.uses) use.grouped = false;
+  });
   flips.add("every parameter used everywhere", [](Scenario& f) { f.silent.clear(); });
   flips.add("equal tokens everywhere", [](Scenario& f) {
     f.token_counts.clear();
@@ -133,8 +138,10 @@ void add_loop(const Scenario& s, Flips& flips) {
   flips.add("no process resumed", [](Scenario& f) { f.loop.resumes.clear(); });
   for (std::size_t p = 0; p < s.parameters.size(); ++p) {
     if (s.parameters[p].thaws_at > 0)
-      flips.add(fmt::format("{} trained from the first step", s.parameters[p].name),
-                [&](Scenario& f) { f.parameters[p].thaws_at = 0; });
+      flips.add(fmt::format("{} trained from the first step", s.parameters[p].name), [&](Scenario& f) {
+        for (const std::int32_t mate : call_mates(f, static_cast<std::int32_t>(p)))
+          f.parameters[static_cast<std::size_t>(mate)].thaws_at = 0;
+      });
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "properties/generate/random_calls.h"
 #include "properties/generate/random_fp8.h"
 #include "properties/generate/random_loop.h"
 #include "properties/generate/random_model.h"
@@ -143,6 +144,7 @@ void draw_data(Draw& draw, Scenario& s) {
   const std::int64_t spare = draw.below(4);
   if (wants_provenance && s.loss == Loss::per_token) make_tokens_exact(s);
   const bool fits = wants_provenance && has_exact_scale(s) && make_room(s, spare);
+  match_experts(s);
   s.data = fits ? DataMode::provenance : DataMode::integers;
   round_up_shapes(s);
 }
@@ -162,6 +164,8 @@ Scenario draw_all_but_protocol(Draw& draw, Focus focus) {
   else
     draw_stages(draw, focus, s);
   draw_silences(draw, focus, s);
+  draw_experts(draw, focus, s);
+  match_experts(s);
   draw_numerics(draw, focus, s);
   return s;
 }
@@ -183,6 +187,7 @@ Scenario random_scenario(Draw& draw, Focus focus) {
   draw_data(draw, s);
   draw_loop(draw, focus, s);
   match_copies(s);
+  match_experts(s);
   if (allows_staging(s)) s.staging = draw.chance(40);
   return s;
 }
@@ -193,6 +198,7 @@ Scenario random_unsound_scenario(Draw& draw, Focus focus) {
   draw_data(draw, s);
   draw_loop(draw, focus, s);
   match_copies(s);
+  match_experts(s);
   return s;
 }
 

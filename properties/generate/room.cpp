@@ -1,5 +1,6 @@
 #include "properties/generate/room.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "core/integers.h"
@@ -20,8 +21,8 @@ bool make_room_for(Scenario& s, std::int32_t parameter, std::int64_t spare) {
   const std::int64_t lanes =
       div_ceil(provenance_contributions(s, parameter, uses), provenance_digits(s, parameter, uses));
   if (lanes > kMostLanes) return false;
-  const bool lengthens_rows = p.shape.size() == 1 || p.columns() < p.rows();
-  p.shape[lengthens_rows ? 0 : 1] = lanes + spare;
+  const bool lengthens_rows = p.shape.size() == 1 || p.columns() < p.rows_of_group();
+  p.shape[lengthens_rows ? 0 : 1] = (lanes + spare) * (lengthens_rows ? p.groups : 1);
   return p.numel() <= kMostElements;
 }
 
@@ -32,10 +33,12 @@ void make_tokens_exact(Scenario& s) {
   const auto wanted = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(sum)));
   if (wanted == sum) return;
   const std::int64_t more = wanted - sum;
-  if (s.token_counts.empty())
+  const auto of_microbatch = std::ranges::find(s.token_counts, std::int32_t{-1},
+                                               &TokenCount::parameter);  // routed ones do not count
+  if (of_microbatch == s.token_counts.end())
     s.token_counts.push_back({0, 0, s.tokens + more});
   else
-    s.token_counts.back().tokens += more;
+    of_microbatch->tokens += more;
 }
 
 bool has_exact_scale(const Scenario& s) {

@@ -6,44 +6,14 @@
 #include <utility>
 
 #include "core/error.h"
+#include "properties/generate/complexity.h"
 #include "properties/generate/room.h"
 #include "properties/generate/soundness.h"
+#include "sim/scenario/grouped_calls.h"
 #include "sim/scenario/validate.h"
 
 namespace shardcheck {
 namespace {
-
-std::int64_t protocol_rank(WriteMode mode) {
-  return mode == WriteMode::r5 ? 0 : 1 + static_cast<std::int64_t>(mode);
-}
-
-/// How much of an FP8 life there is: each part that a shrink takes away counts.
-std::int64_t fp8_rank(const std::optional<Fp8Training>& fp8) {
-  if (!fp8) return 0;
-  const Fp8Training plain;
-  const std::int64_t events = 8 * std::ssize(fp8->evaluations) + 8 * std::ssize(fp8->skipped_steps) +
-                              (fp8->reload_after >= 0 ? 8 + fp8->reload_after : 0);
-  const std::int64_t parts = (fp8->recompute != plain.recompute) + (fp8->transposes != plain.transposes) +
-                             (fp8->masters != plain.masters);
-  const std::int64_t history = fp8->recipe == "te-delayed" ? fp8->history : 0;
-  return 1 + 2048 * (events + parts) + history + (fp8->recipe != "te-current-pow2");
-}
-
-/// How much happens besides steps and microbatches.
-std::int64_t loop_rank(const Scenario& s) {
-  std::int64_t aborts = 0, thaws = 0;
-  for (const Abort& abort : s.loop.aborts) aborts += 128 + abort.microbatch + abort.after_uses;
-  for (const ScenarioParameter& p : s.parameters) thaws += p.thaws_at > 0 ? 64 + p.thaws_at : 0;
-  const auto units = static_cast<std::int64_t>(s.loop.recompute.units.size());
-  return 4096 * aborts + 64 * (thaws + 64 * std::ssize(s.loop.resumes)) +
-         (s.loop.recompute.all ? 1
-          : units > 0          ? 1 + units
-                               : 0);
-}
-
-std::string generic_name(std::size_t parameter) {
-  return "w" + std::to_string(parameter);
-}
 
 bool is_valid(const Scenario& s) {
   try {
@@ -68,7 +38,8 @@ void repair(Scenario& s) {
   std::vector<TokenCount> kept;
   for (const TokenCount& count : s.token_counts) {
     const bool known = std::ranges::any_of(kept, [&](const TokenCount& other) {
-      return other.rank == count.rank && other.microbatch == count.microbatch;
+      return other.rank == count.rank && other.microbatch == count.microbatch &&
+             other.parameter == count.parameter && other.group == count.group;
     });
     if (!known) kept.push_back(count);
   }
@@ -82,7 +53,12 @@ void repair(Scenario& s) {
     p.shape = other.shape;
     p.dtype = other.dtype;
     p.thaws_at = other.thaws_at;
+    p.groups = other.groups;
   }
+  std::erase_if(s.token_counts, [&](const TokenCount& count) {
+    return count.parameter >= 0 &&
+           count.group >= s.parameters[static_cast<std::size_t>(count.parameter)].groups;
+  });
   s.expert_parallel = std::gcd(s.expert_parallel, s.ranks);
   s.outer = allows_outer(s.strategy) ? std::gcd(s.outer, s.ranks / s.expert_parallel) : 1;
   if (s.outer == 1 || s.strategy == Strategy::fsdp2 || !has_leases(s.strategy))
@@ -90,6 +66,7 @@ void repair(Scenario& s) {
   if (s.strategy != Strategy::fsdp2) s.sync = Sync::every;
   if (s.strategy != Strategy::fsdp2 || s.outer == 1) s.outer_sync = Sync::last;
   mend_loop(s);
+  mend_calls(s);
   const bool fuses = std::ranges::count(s.uses, Producer::fused, &ScenarioUse::producer) > 0;
   if (!fuses || s.write_mode == WriteMode::r7) s.execution = Execution::eager;
   if (s.write_mode != WriteMode::te_module) s.first_microbatch = FirstMicrobatch::none;
@@ -157,12 +134,22 @@ void drop_parameter(Scenario& s, std::int32_t parameter) {
   s.parameters.erase(s.parameters.begin() + parameter);
   std::erase_if(s.uses, [&](const ScenarioUse& use) { return use.parameter == parameter; });
   std::erase_if(s.silent, [&](const Silence& silence) { return silence.parameter == parameter; });
+  std::erase_if(s.token_counts, [&](const TokenCount& count) { return count.parameter == parameter; });
+  for (TokenCount& count : s.token_counts) count.parameter -= count.parameter > parameter;
   for (ScenarioParameter& p : s.parameters) {
     if (p.tied_to == parameter) p.tied_to = -1;
     p.tied_to -= p.tied_to > parameter;
   }
   for (ScenarioUse& use : s.uses) use.parameter -= use.parameter > parameter;
   for (Silence& silence : s.silent) silence.parameter -= silence.parameter > parameter;
+}
+
+/// All members of a call are silent together.
+void drop_silence_of_call(Scenario& s, Silence silence) {
+  for (const std::int32_t mate : call_mates(s, silence.parameter)) {
+    silence.parameter = mate;
+    std::erase(s.silent, silence);
+  }
 }
 
 void try_extent(Candidates& to, const Scenario& s) {
@@ -175,6 +162,10 @@ void try_extent(Candidates& to, const Scenario& s) {
     to.try_change([&](Scenario& c) { drop_parameter(c, p); });
   to.try_without(&Scenario::uses);
   to.try_without(&Scenario::silent);
+  if (has_grouped_calls(s)) {
+    for (std::size_t i = 0; i < s.silent.size(); ++i)
+      to.try_change([&](Scenario& c) { drop_silence_of_call(c, s.silent[i]); });
+  }
   to.try_without(&Scenario::token_counts);
   to.try_values(&Scenario::tokens, {std::int64_t{1}});
   for (std::size_t i = 0; i < s.token_counts.size(); ++i)
@@ -216,16 +207,23 @@ void try_numerics(Candidates& to) {
 /// an element where there was none.
 void try_shape(Candidates& to, const Scenario& s, std::size_t parameter) {
   const auto& shape = s.parameters[parameter].shape;
-  if (s.parameters[parameter].numel() == 0) {
+  const std::int64_t groups = s.parameters[parameter].groups;
+  const std::vector<std::int32_t> mates = call_mates(s, static_cast<std::int32_t>(parameter));
+  const auto reshape = [&](const std::vector<std::int64_t>& to_shape) {
     to.try_change([&](Scenario& c) {
-      for (std::int64_t& side : c.parameters[parameter].shape) side = std::max<std::int64_t>(side, 1);
+      for (const std::int32_t mate : mates) c.parameters[static_cast<std::size_t>(mate)].shape = to_shape;
     });
+  };
+  if (s.parameters[parameter].numel() == 0) {
+    std::vector<std::int64_t> some = shape;
+    for (std::int64_t& side : some) side = std::max<std::int64_t>(side, &side == &some.front() ? groups : 1);
+    reshape(some);
   }
   const auto offer = [&](std::vector<std::int64_t> smaller) {
     const bool grows = !std::ranges::equal(smaller, shape, std::ranges::less_equal());
     const bool empties = std::ranges::count(smaller, 0) > std::ranges::count(shape, 0);
     if (grows || empties) return;
-    to.try_change([&](Scenario& c) { c.parameters[parameter].shape = smaller; });
+    reshape(smaller);
   };
   if (shape.size() == 1) {
     for (const std::int64_t n : {std::int64_t{1}, std::int64_t{2}, shape[0] / 2, shape[0] - 1}) offer({n});
@@ -233,20 +231,27 @@ void try_shape(Candidates& to, const Scenario& s, std::size_t parameter) {
     return;
   }
   const std::int64_t rows = shape[0], columns = shape[1];
-  offer({std::min<std::int64_t>(rows, 1), std::min<std::int64_t>(columns, 1)});
-  offer({2, 2});
-  offer({1, columns});
+  const std::int64_t rows_of_group = rows / groups;
+  offer({std::min<std::int64_t>(rows, groups), std::min<std::int64_t>(columns, 1)});
+  offer({2 * groups, 2});
+  offer({groups, columns});
   offer({rows, 1});
-  offer({rows / 2, columns});
+  offer({rows_of_group / 2 * groups, columns});
   offer({rows, columns / 2});
-  offer({rows - 1, columns});
+  offer({rows - groups, columns});
   offer({rows, columns - 1});
 }
 
 void try_parameter(Candidates& to, const Scenario& s, std::size_t p) {
   const ScenarioParameter& parameter = s.parameters[p];
   const auto set = [&]<class Field>(Field ScenarioParameter::*field, Field value) {
-    if (parameter.*field != value) to.try_change([&](Scenario& c) { c.parameters[p].*field = value; });
+    if (parameter.*field == value) return;
+    to.try_change([&](Scenario& c) { c.parameters[p].*field = value; });
+    const std::vector<std::int32_t> mates = call_mates(s, static_cast<std::int32_t>(p));
+    if (mates.size() == 1) return;
+    to.try_change([&](Scenario& c) {
+      for (const std::int32_t mate : mates) c.parameters[static_cast<std::size_t>(mate)].*field = value;
+    });
   };
   set(&ScenarioParameter::expert, false);
   set(&ScenarioParameter::sequence_parallel, false);
@@ -255,14 +260,32 @@ void try_parameter(Candidates& to, const Scenario& s, std::size_t p) {
   set(&ScenarioParameter::unit, 0);
   set(&ScenarioParameter::tied_to, -1);
   set(&ScenarioParameter::stage, 0);
-  set(&ScenarioParameter::name, generic_name(p));
+  for (const std::int32_t groups : {1, 2}) {
+    if (groups >= parameter.groups) continue;
+    to.try_change([&](Scenario& c) {  // fewer experts of the same shape
+      for (const std::int32_t mate : call_mates(s, static_cast<std::int32_t>(p))) {
+        ScenarioParameter& fewer = c.parameters[static_cast<std::size_t>(mate)];
+        fewer.shape[0] = fewer.rows_of_group() * groups;
+        fewer.groups = groups;
+      }
+    });
+  }
+  if (parameter.name != generic_name(p))
+    to.try_change([&](Scenario& c) { c.parameters[p].name = generic_name(p); });
 }
 
 void try_use(Candidates& to, const Scenario& s, std::size_t u) {
   if (s.uses[u].unit != -1) to.try_change([&](Scenario& c) { c.uses[u].unit = -1; });
+  if (s.uses[u].grouped) to.try_change([&](Scenario& c) { c.uses[u].grouped = false; });
   const bool vector = s.parameters[static_cast<std::size_t>(s.uses[u].parameter)].shape.size() == 1;
   if (!vector && s.uses[u].producer != Producer::fused)
-    to.try_change([&](Scenario& c) { c.uses[u].producer = Producer::fused; });
+    to.try_change([&](Scenario& c) {
+      for (const GroupedCall& call : calls_of(s)) {
+        if (u < call.first || u >= call.last) continue;
+        for (std::size_t member = call.first; member < call.last; ++member)
+          c.uses[member].producer = Producer::fused;
+      }
+    });
 }
 
 /// Without the FP8 life, with less of it, with a plainer recipe.
@@ -306,8 +329,14 @@ void try_loop(Candidates& to, const Scenario& s) {
         [&](Scenario& c) { c.loop.aborts[i].microbatch = std::min(c.loop.aborts[i].microbatch, 0); });
   }
   for (std::size_t p = 0; p < s.parameters.size(); ++p) {
-    to.try_change([&](Scenario& c) { c.parameters[p].thaws_at = 0; });
-    to.try_change([&](Scenario& c) { c.parameters[p].thaws_at = std::min(c.parameters[p].thaws_at, 1); });
+    for (const std::int32_t at : {0, 1}) {
+      to.try_change([&](Scenario& c) {
+        for (const std::int32_t mate : call_mates(s, static_cast<std::int32_t>(p))) {
+          std::int32_t& thaws_at = c.parameters[static_cast<std::size_t>(mate)].thaws_at;
+          thaws_at = std::min(thaws_at, at);
+        }
+      });
+    }
   }
 }
 
@@ -321,71 +350,7 @@ void try_plain(Candidates& to) {
   });
 }
 
-std::int64_t count_if_true(const auto& list, auto condition) {
-  return static_cast<std::int64_t>(std::ranges::count_if(list, condition));
-}
-
 }  // namespace
-
-Complexity complexity_of(const Scenario& s) {
-  std::int64_t elements = 0, sides = 0, names = 0, units = 0, tokens = 0;
-  for (std::size_t i = 0; i < s.parameters.size(); ++i) {
-    const ScenarioParameter& p = s.parameters[i];
-    elements += p.numel();
-    for (const std::int64_t side : p.shape) sides += std::max<std::int64_t>(side - 1, 0);
-    names += p.name != generic_name(i);
-    units += p.unit;
-  }
-  for (const TokenCount& count : s.token_counts) tokens += count.tokens;
-  const auto& parameters = s.parameters;
-  return {s.steps,
-          s.microbatches,
-          s.ranks,
-          s.tensor,
-          s.stages,
-          std::ssize(s.parameters),
-          std::ssize(s.uses),
-          std::ssize(s.silent),
-          std::ssize(s.token_counts),
-          s.tokens,
-          tokens,
-          fp8_rank(s.fp8),
-          loop_rank(s),
-          protocol_rank(s.write_mode),
-          static_cast<std::int64_t>(s.first_microbatch),
-          static_cast<std::int64_t>(s.execution),
-          static_cast<std::int64_t>(s.strategy),
-          s.bucket_size,
-          s.overlap,
-          s.slots != 2,
-          !s.zeroing,
-          s.staging,
-          s.expert_parallel,
-          s.outer,
-          static_cast<std::int64_t>(s.outer_mode),
-          s.sync == Sync::last,
-          s.outer_sync == Sync::every,
-          static_cast<std::int64_t>(s.loss),
-          static_cast<std::int64_t>(s.scaling),
-          s.main_grad != DType::f32,
-          s.comm != DType::f32,
-          s.clip,
-          s.data != DataMode::provenance,
-          count_if_true(parameters, [](const ScenarioParameter& p) { return p.numel() == 0; }),
-          elements,
-          sides,
-          count_if_true(parameters, [](const ScenarioParameter& p) { return p.shape.size() == 1; }),
-          count_if_true(parameters, [](const ScenarioParameter& p) { return p.expert; }),
-          count_if_true(parameters, [](const ScenarioParameter& p) { return p.sequence_parallel; }),
-          count_if_true(parameters, [](const ScenarioParameter& p) { return p.tied_to >= 0; }),
-          std::accumulate(parameters.begin(), parameters.end(), std::int64_t{0},
-                          [](std::int64_t sum, const ScenarioParameter& p) { return sum + p.stage; }),
-          count_if_true(parameters, [](const ScenarioParameter& p) { return !p.trainable; }),
-          count_if_true(parameters, [](const ScenarioParameter& p) { return p.dtype != DType::bf16; }),
-          units + count_if_true(s.uses, [](const ScenarioUse& u) { return u.unit != -1; }),
-          count_if_true(s.uses, [](const ScenarioUse& u) { return u.producer != Producer::fused; }),
-          names + (s.seed != 1) + !s.name.empty()};
-}
 
 std::vector<Scenario> shrinks(const Scenario& s) {
   Candidates to(s);

@@ -1,9 +1,8 @@
 // Shrinks: the scenarios that are one step simpler than a given one, the most helpful first. A search that
-// follows them ends, because each is smaller in a fixed lexicographic measure. Next: rapid.h searches.
+// follows them ends, because each is smaller in a fixed lexicographic measure (complexity.h). Next: rapid.h
+// searches.
 #pragma once
 
-#include <array>
-#include <cstdint>
 #include <vector>
 
 #include "sim/scenario/scenario.h"
@@ -13,10 +12,5 @@ namespace shardcheck {
 /// Simpler scenarios: valid, each with a smaller measure. The fault is kept, and what is_sound stays so,
 /// that a search does not slip from a bug into a protocol that is wrong by itself.
 std::vector<Scenario> shrinks(const Scenario& scenario);
-
-/// How complex a scenario is, most important first: steps, microbatches, ranks, parameters, uses... All
-/// entries are at least 0, so there is no endless descent.
-using Complexity = std::array<std::int64_t, 46>;
-Complexity complexity_of(const Scenario& scenario);
 
 }  // namespace shardcheck

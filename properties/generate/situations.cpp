@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "core/recipe/catalogue.h"
+#include "sim/scenario/grouped_calls.h"
 
 namespace shardcheck {
 namespace {
@@ -144,6 +145,12 @@ bool is_recomputed_at_all(const Scenario& s) {
   return false;
 }
 
+/// A count of no tokens is like that.
+bool has_empty(const Scenario& s, auto condition) {
+  return std::ranges::any_of(s.token_counts,
+                             [&](const TokenCount& c) { return c.tokens == 0 && condition(c); });
+}
+
 bool has_narrow_type(DType type) {
   return type != DType::f32;
 }
@@ -199,8 +206,24 @@ std::vector<Situation> make_table() {
        [](S s, G) { return any_uses(s, [](Counted u) { return u.fused >= 3; }); },
        {repeated_uses}},
       {"empty microbatch",
-       [](S s, G) { return s.tokens == 0 || std::ranges::count(s.token_counts, 0, &TokenCount::tokens) > 0; },
+       [](S s, G) {
+         return s.tokens == 0 || has_empty(s, [](const TokenCount& c) { return c.parameter < 0; });
+       },
        {empty_microbatches, scaling}},
+      {"grouped call", [](S s, G) { return has_grouped_calls(s); }, {leases, persistent, today}},
+      {"expert without tokens in a grouped call",
+       [](S s, G) {
+         return has_empty(s, [&](const TokenCount& c) {
+           return c.parameter >= 0 && call_mates(s, c.parameter).size() > 1;
+         });
+       },
+       {empty_microbatches}},
+      {"several experts in one weight",
+       [](S s, G) { return any_parameter(s, [](std::int32_t, P p) { return p.groups > 1; }); },
+       {leases, persistent}},
+      {"one of several experts in a weight without tokens",
+       [](S s, G) { return has_empty(s, [](const TokenCount& c) { return c.group >= 0; }); },
+       {empty_microbatches}},
       {"three steps", [](S s, G) { return s.steps >= 3; }, {persistent, leases, silence, overlap}},
       {"several buckets", [](S, G g) { return g.buckets.size() > 1; }, {overlap, persistent, leases, frozen}},
       {"lease reuse",

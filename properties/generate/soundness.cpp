@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sim/scenario/grouped_calls.h"
+
 namespace shardcheck {
 namespace {
 
@@ -121,6 +123,31 @@ bool is_overwritten_by_r4(const Scenario& s, std::int32_t parameter, const Uses&
   return uses.other > 0 && is_used_everywhere(s, parameter, s.microbatches);
 }
 
+/// Today's grouped layers read the flags of their first member: right where all members are in one state. The
+/// touched bit of R3 and the armed flag are, when each member has this use only, as all are used and frozen
+/// together; the overwrite flag is, when their units are unsharded or are not.
+bool is_call_sound(const Scenario& s, const GroupedCall& call) {
+  const bool leases = has_leases(s.strategy);
+  const bool reads_history =
+      leases ? s.write_mode == WriteMode::r3 : s.first_microbatch == FirstMicrobatch::armed;
+  const bool reads_unit = leases && reads_overwrite_flag(s.write_mode);
+  const bool is_first_unsharded = is_unsharded(s, s.uses[call.first].parameter);
+  for (std::size_t u = call.first; u < call.last; ++u) {
+    const std::int32_t member = s.uses[u].parameter;
+    const bool is_only = std::ranges::count(s.uses, member, &ScenarioUse::parameter) == 1;
+    if (reads_history && !is_only) return false;
+    if (reads_unit && is_unsharded(s, member) != is_first_unsharded) return false;
+  }
+  return true;
+}
+
+bool are_calls_sound(const Scenario& s) {
+  return std::ranges::all_of(calls_of(s), [&](const GroupedCall& call) {
+    return call.members() == 1 || returns_gradient(s.uses[call.first].producer, s.write_mode) ||
+           is_call_sound(s, call);
+  });
+}
+
 }  // namespace
 
 bool is_sound(const Scenario& s) {
@@ -129,6 +156,7 @@ bool is_sound(const Scenario& s) {
   const bool keeps = !has_leases(s.strategy) && !replaces_first(s.strategy);
   if (!s.zeroing && keeps && !overwrites) return false;
   if (has_reference_hooks(s.write_mode)) return true;
+  if (!are_calls_sound(s)) return false;
   for (std::int32_t p = 0; p < std::ssize(s.parameters); ++p) {
     if (!is_trainable(s, p)) continue;
     const Uses uses = uses_of(s, p);

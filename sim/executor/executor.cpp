@@ -54,10 +54,11 @@ void write_inputs(const Planned& planned, const Scenario& scenario, const Scenar
         if (slot.x.buffer != id || !is_used(scenario, slot.parameter, slot.step, rank, slot.microbatch))
           continue;
         const ScenarioParameter& p = scenario.parameters[static_cast<std::size_t>(slot.parameter)];
-        const std::int64_t tokens = tokens_of(scenario, rank, slot.microbatch);
+        const std::int64_t tokens = tokens_at(scenario, {slot.parameter, slot.group, rank, slot.microbatch});
         x.resize(static_cast<std::size_t>(tokens * p.columns()));
-        dy.resize(static_cast<std::size_t>(tokens * p.rows()));
-        data.operands({slot.parameter, slot.step, rank, slot.microbatch, slot.use}, tokens, x, dy);
+        dy.resize(static_cast<std::size_t>(tokens * p.rows_of_group()));
+        data.operands({slot.parameter, slot.step, rank, slot.microbatch, slot.use}, {slot.group, tokens}, x,
+                      dy);
         narrow(x, buffer.dtype, bytes.data() + static_cast<std::size_t>(slot.x.offset) * size);
         narrow(dy, buffer.dtype, bytes.data() + static_cast<std::size_t>(slot.dy.offset) * size);
       }

@@ -10,6 +10,7 @@ namespace shardcheck {
 
 void add_beta_faults(std::vector<Fault>& zoo);
 void add_finalize_faults(std::vector<Fault>& zoo);
+void add_grouped_faults(std::vector<Fault>& zoo);
 void add_hook_faults(std::vector<Fault>& zoo);
 void add_weight_faults(std::vector<Fault>& zoo);
 void add_weight_use_faults(std::vector<Fault>& zoo);

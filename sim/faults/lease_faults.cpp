@@ -199,7 +199,7 @@ void add_lease_faults(std::vector<Fault>& zoo) {
           {"B-07", "ServiceNow/Fast-LLM#551",
            "the reduced gradient is copied over the shard instead of added", "W26", lease_two_microbatches,
            copied_onto_shard},
-          {"B-10", "Megatron-LM moe/experts.py (read)",
+          {"B-10b", "Megatron-LM moe/experts.py (read)",
            "the getter is called again and hands out fresh storage", "W18", lease_fused, getter_forgets},
           {"B-28", "NVIDIA/Megatron-LM#5222 (K14)",
            "the next unit writes a slot that the reduce-scatter still reads", "W33", lease_overlap,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sim/scenario/grouped_calls.h"
 #include "sim/scenario/scenario.h"
 
 namespace shardcheck::prepare {
@@ -60,6 +61,7 @@ inline void uses(Scenario& s, std::initializer_list<Producer> producers) {
   used(s);
   std::erase_if(s.uses, [](const ScenarioUse& use) { return use.parameter == 0; });
   for (Producer producer : producers) s.uses.push_back({0, producer, -1});
+  mend_calls(s);
   if (std::ranges::count(producers, Producer::unfused) < std::ssize(producers)) fusing_owner(s);
   if (s.write_mode == WriteMode::r7) s.write_mode = WriteMode::r5;
 }
@@ -163,6 +165,7 @@ inline void repair(Scenario& s) {
   if (s.strategy != Strategy::fsdp2) s.sync = Sync::every;
   if (s.strategy != Strategy::fsdp2 || s.outer == 1) s.outer_sync = Sync::last;
   mend_loop(s);
+  mend_calls(s);
   s.staging &= allows_staging(s);
 }
 

@@ -81,6 +81,7 @@ bool write_by_temporary(Planned& planned, const Scenario&) {
     const Op write = edit.op(i);
     if (!is_fused_write_of_first(edit, write)) continue;
     if (temporary.numel == 0) temporary = add_temporary(edit, planned.plan);
+    temporary.numel = edit.view(write, 2).numel;  // of one expert, where the weight holds several
     Op moved = edit.with_views(write, 2, [&](std::int8_t side, std::int32_t r) {
       return side == 0 ? temporary : edit.view(write, 2, r);
     });
@@ -104,6 +105,7 @@ bool output_in_parameter_type(Planned& planned, const Scenario&) {
     const Op write = edit.op(i);
     if (!is_fused_write_of_first(edit, write)) continue;
     if (temporary.numel == 0) temporary = add_temporary(edit, planned.plan);
+    temporary.numel = edit.view(write, 2).numel;
     for (const std::int8_t there : {std::int8_t{1}, std::int8_t{0}}) {
       Op copy = edit.with_views(write, 2, [&](std::int8_t side, std::int32_t r) {
         return side == there ? temporary : edit.view(write, 2, r);

@@ -11,6 +11,7 @@ const std::vector<Fault>& zoo() {
     std::vector<Fault> faults;
     add_beta_faults(faults);
     add_finalize_faults(faults);
+    add_grouped_faults(faults);
     add_hook_faults(faults);
     add_lease_faults(faults);
     add_outer_faults(faults);

@@ -29,11 +29,11 @@ float ActivationChecker::amax_of(const Tensor& tensor, std::int32_t step) const 
   std::vector<float> x, dy;
   for (std::int32_t rank = 0; rank < scenario_.ranks; ++rank) {
     for (std::int32_t m = 0; m < scenario_.microbatches; ++m) {
-      const std::int64_t tokens = tokens_of(scenario_, rank, m);
+      const std::int64_t tokens = tokens_at(scenario_, {slot.parameter, 0, rank, m});
       if (!is_used(scenario_, slot.parameter, step, rank, m) || tokens == 0) continue;
       x.resize(static_cast<std::size_t>(tokens * p.columns()));
       dy.resize(static_cast<std::size_t>(tokens * p.rows()));
-      data_.operands({slot.parameter, step, rank, m, slot.use}, tokens, x, dy);
+      data_.operands({slot.parameter, step, rank, m, slot.use}, {0, tokens}, x, dy);
       for (const float value : slot.pass == Pass::backward ? dy : x) amax = std::max(amax, std::fabs(value));
     }
   }

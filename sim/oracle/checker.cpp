@@ -228,6 +228,8 @@ void ValueChecker::report(const Placement& owned, std::int32_t step, const Diffe
     for (const Multiplicity& m : *wrong)
       finding.provenance.push_back(to_text(m, data_.uses_of(m.key.parameter)));
   }
+  if (p.groups > 1)
+    finding.sentence += fmt::format(" (expert {} of the weight)", group_of(p, difference.element));
   findings_.push_back(std::move(finding));
 }
 

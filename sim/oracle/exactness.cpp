@@ -27,10 +27,8 @@ std::int64_t unfused_uses(const Scenario& s, std::int32_t parameter) {
 /// Integer data: the largest possible sum of absolute values must fit the smallest significand it passes. A
 /// partial sum is then an integer of at most that size (8.9).
 bool integers_fit(const Scenario& s, const ScenarioData& data, std::int32_t parameter) {
-  std::int64_t most_tokens = s.tokens;
-  for (const TokenCount& count : s.token_counts) most_tokens = std::max(most_tokens, count.tokens);
   constexpr std::int64_t kLargestProduct = 4;  // of two integers -2..2
-  const std::int64_t one = most_tokens * kLargestProduct;
+  const std::int64_t one = most_tokens(s) * kLargestProduct;
   const std::int64_t all = data.count_of(parameter) / s.steps * one;
   const int p = std::min(significand_of(s.main_grad), significand_of(s.comm));
   if (all > std::int64_t{1} << p) return false;

@@ -20,7 +20,7 @@ double rounded_to(DType type, double value) {
 /// first: provenance data then costs one pass over the matrix.
 class OuterSum {
  public:
-  OuterSum(Rows rows, std::int64_t columns, std::vector<double>& sum)
+  OuterSum(Rows rows, std::int64_t columns, std::span<double> sum)
       : rows_(rows), x_(static_cast<std::size_t>(columns), 0.0), sum_(sum) {}
 
   void add(std::span<const float> dy, std::span<const float> x) {
@@ -47,7 +47,7 @@ class OuterSum {
   Rows rows_;
   std::vector<double> x_;
   std::vector<float> dy_;
-  std::vector<double>& sum_;
+  std::span<double> sum_;
 };
 
 }  // namespace
@@ -74,40 +74,59 @@ double Oracle::scale_without_clipping(std::int32_t parameter) const {
   return rounding(s.comm, group) * rounding(type_of_outer_sum(s), s.outer) / s.ranks;
 }
 
-Expected Oracle::expected(std::int32_t parameter, std::int32_t step, std::int32_t rank, Rows rows) const {
+/// Its x and dy of each token that carries something, for one contribution to one group.
+template <class Visit>
+void Oracle::each_token(const ContributionKey& key, std::int32_t group, Visit visit) const {
+  const ScenarioParameter& p = scenario_.parameters[static_cast<std::size_t>(key.parameter)];
+  const std::int64_t tokens = tokens_at(scenario_, {key.parameter, group, key.rank, key.microbatch});
+  const auto rows = static_cast<std::size_t>(p.rows_of_group()),
+             columns = static_cast<std::size_t>(p.columns());
+  std::vector<float> x(static_cast<std::size_t>(tokens) * columns),
+      dy(static_cast<std::size_t>(tokens) * rows);
+  for (std::int32_t use = 0; use < data_.uses_of(key.parameter); ++use) {
+    data_.operands({key.parameter, key.step, key.rank, key.microbatch, use}, {group, tokens}, x, dy);
+    const std::int64_t carrying = scenario_.data == DataMode::provenance ? 1 : tokens;  // later ones are zero
+    for (std::size_t t = 0; t < static_cast<std::size_t>(carrying); ++t)
+      visit(std::span(dy).subspan(t * rows, rows), std::span(x).subspan(t * columns, columns));
+  }
+}
+
+void Oracle::add_group(std::int32_t parameter, std::int32_t step, std::int32_t rank, Block block,
+                       Expected& to) const {
   const Scenario& s = scenario_;
   const ScenarioParameter& p = s.parameters[static_cast<std::size_t>(parameter)];
-  const std::int64_t rows_of = p.rows(), columns = p.columns();
-  Expected result;
-  result.value.assign(static_cast<std::size_t>((rows.last - rows.first) * columns), 0.0);
-  const bool bounded = !exactness(parameter).is_exact;
-  if (bounded) result.magnitude = result.value;
-  OuterSum sum(rows, columns, result.value), magnitude(rows, columns, result.magnitude);
-  std::vector<float> x, dy;
-  const auto add_contributions = [&](std::int32_t copy, std::int32_t peer, std::int32_t m) {
-    const std::int64_t tokens = tokens_of(s, peer, m);
-    if (!is_used(s, copy, step, peer, m) || tokens == 0) return;
-    x.resize(static_cast<std::size_t>(tokens * columns));
-    dy.resize(static_cast<std::size_t>(tokens * rows_of));
-    for (std::int32_t use = 0; use < data_.uses_of(copy); ++use) {
-      data_.operands({copy, step, peer, m, use}, tokens, x, dy);
-      const std::int64_t carrying = s.data == DataMode::provenance ? 1 : tokens;  // later tokens are zero
-      for (std::int64_t t = 0; t < carrying; ++t) {
-        const std::span<float> dy_t(dy.data() + t * rows_of, static_cast<std::size_t>(rows_of));
-        const std::span<float> x_t(x.data() + t * columns, static_cast<std::size_t>(columns));
-        sum.add(dy_t, x_t);
-        if (!bounded) continue;
-        for (float& v : dy_t) v = std::fabs(v);
-        for (float& v : x_t) v = std::fabs(v);
-        magnitude.add(dy_t, x_t);
-      }
-    }
+  const std::int64_t begin = block.group * p.rows_of_group();
+  const Rows rows{std::max(block.rows.first, begin), std::min(block.rows.last, begin + p.rows_of_group())};
+  if (rows.first >= rows.last) return;
+  const Rows inside{rows.first - begin, rows.last - begin};
+  const auto offset = static_cast<std::size_t>((rows.first - block.rows.first) * p.columns());
+  const bool bounded = !to.magnitude.empty();
+  OuterSum sum(inside, p.columns(), std::span(to.value).subspan(offset));
+  OuterSum magnitude(inside, p.columns(), std::span(to.magnitude).subspan(bounded ? offset : 0));
+  const auto add = [&](std::span<float> dy, std::span<float> x) {
+    sum.add(dy, x);
+    if (!bounded) return;
+    for (float& v : dy) v = std::fabs(v);
+    for (float& v : x) v = std::fabs(v);
+    magnitude.add(dy, x);
   };
   for (const Contributor& from : contributors(s, parameter, rank)) {
-    for (std::int32_t m = 0; m < s.microbatches; ++m) add_contributions(from.parameter, from.rank, m);
+    for (std::int32_t m = 0; m < s.microbatches; ++m) {
+      const ContributionKey key{from.parameter, step, from.rank, m, 0};
+      if (contributes(s, key, block.group)) each_token(key, block.group, add);
+    }
   }
   sum.flush();
   magnitude.flush();
+}
+
+Expected Oracle::expected(std::int32_t parameter, std::int32_t step, std::int32_t rank, Rows rows) const {
+  const ScenarioParameter& p = scenario_.parameters[static_cast<std::size_t>(parameter)];
+  Expected result;
+  result.value.assign(static_cast<std::size_t>((rows.last - rows.first) * p.columns()), 0.0);
+  if (!exactness(parameter).is_exact) result.magnitude = result.value;
+  for (std::int32_t group = 0; group < p.groups; ++group)
+    add_group(parameter, step, rank, {group, rows}, result);
   const double scale = scale_of(parameter);
   for (double& v : result.value) v *= scale;
   for (double& v : result.magnitude) v *= scale;

@@ -45,7 +45,16 @@ class Oracle {
   Expected expected(std::int32_t parameter, std::int32_t step, std::int32_t rank, Rows rows) const;
 
  private:
+  /// The part of the rows that lies in one group of the parameter.
+  struct Block {
+    std::int32_t group = 0;
+    Rows rows;
+  };
   double scale_without_clipping(std::int32_t parameter) const;
+  void add_group(std::int32_t parameter, std::int32_t step, std::int32_t rank, Block block,
+                 Expected& to) const;
+  template <class Visit>
+  void each_token(const ContributionKey& key, std::int32_t group, Visit visit) const;
 
   const Scenario& scenario_;
   const ScenarioData& data_;

@@ -12,10 +12,8 @@ std::optional<std::vector<Multiplicity>> decode(const Scenario& scenario, const 
   const auto& coding = data.coding(parameter);
   const ScenarioParameter& p = scenario.parameters[static_cast<std::size_t>(parameter)];
   if (!coding || data.count_of(parameter) == 0) return std::nullopt;
-  const std::int64_t row = element / p.columns(), column = element % p.columns();
-  const LaneDigit at = lane_digit(*coding, coding->along_columns ? column : row);
-  const float cross = cross_sign(coding->along_columns ? row : column);
-  const double plain = value / scale * at.sign * cross;
+  const LaneDigit at = lane_digit(p, *coding, element);
+  const double plain = value / scale * at.sign;
   const double limit = std::ldexp(1.0, 2 * coding->digits);
   if (!(plain >= 0) || plain >= limit || plain != std::floor(plain)) return std::nullopt;
   auto digits = static_cast<std::int64_t>(plain);
@@ -29,9 +27,7 @@ std::optional<std::vector<Multiplicity>> decode(const Scenario& scenario, const 
       continue;
     }
     Multiplicity m{data.key_of(parameter, rank, index), times, 0};
-    const bool used = is_used(scenario, m.key.parameter, m.key.step, m.key.rank, m.key.microbatch) &&
-                      tokens_of(scenario, m.key.rank, m.key.microbatch) > 0;
-    m.expected = m.key.step == step && used ? 1 : 0;
+    m.expected = m.key.step == step && contributes(scenario, m.key, group_of(p, element)) ? 1 : 0;
     if (m.times != m.expected) wrong.push_back(m);
   }
   return wrong;

@@ -32,8 +32,10 @@ Job::Job(const Scenario& s) : scenario(s), geometry(geometry_of(s)), build(plann
   host_.resize(parameters * static_cast<std::size_t>(world));
   uses_.assign(parameters, 0);
   std::vector<bool> fused(parameters), unfused(parameters);
+  inputs_before_.push_back(0);
   for (const ScenarioUse& use : s.uses) {
     const auto p = static_cast<std::size_t>(use.parameter);
+    inputs_before_.push_back(inputs_before_.back() + s.parameters[p].groups);
     ++uses_[p];
     (returns_gradient(use.producer, s.write_mode) ? unfused : fused)[p] = true;
   }
@@ -54,6 +56,12 @@ void Job::forget() {
     if (lapse == Lapse::keeps_gradients) kept.real = host.real;
     host = kept;
   }
+}
+
+const InputSlot& Job::input_of(std::int32_t position, std::int32_t group) const {
+  const auto passes = static_cast<std::size_t>(step * scenario.microbatches + std::max(microbatch, 0));
+  const auto before = static_cast<std::size_t>(inputs_before_[static_cast<std::size_t>(position)] + group);
+  return planned.inputs[passes * static_cast<std::size_t>(inputs_before_.back()) + before];
 }
 
 Why Job::why(Purpose purpose, std::int32_t parameter, std::int32_t use) const {

@@ -63,6 +63,10 @@ class Job {
   /// Positions in scenario.uses of the parameter's uses.
   std::int32_t uses_of(std::int32_t parameter) const { return uses_[static_cast<std::size_t>(parameter)]; }
 
+  /// The operands of a group of the use at that position, in this step and microbatch; an evaluation, which
+  /// is in none, sees the first microbatch again.
+  const InputSlot& input_of(std::int32_t position, std::int32_t group) const;
+
   Why why(Purpose purpose, std::int32_t parameter = -1, std::int32_t use = -1) const;
 
   /// What hosts knew is gone: the attempt is over, or the process.
@@ -126,6 +130,7 @@ class Job {
   std::vector<HostState> host_;
   std::vector<bool> mixed_;
   std::vector<std::int32_t> uses_;
+  std::vector<std::int32_t> inputs_before_;       // a position: operands of earlier uses; last: of all
   std::vector<Rank> expert_ranks_, outer_ranks_;  // stage by stage
 };
 

@@ -10,9 +10,10 @@
 
 namespace shardcheck {
 
-/// Where the operands of one use lie on every rank: x and dy for the largest number of tokens.
+/// Where the operands of one use lie on every rank: x and dy of a group of it (the only one of most
+/// parameters), for the largest number of tokens.
 struct InputSlot {
-  std::int32_t parameter = 0, step = 0, microbatch = 0, use = 0;
+  std::int32_t parameter = 0, step = 0, microbatch = 0, use = 0, group = 0;
   View x, dy;
 };
 

@@ -109,24 +109,47 @@ class Loop {
     std::vector<std::int32_t> waiting;  // hooks that run when the queued writes are done
     std::set<std::int32_t> gathered, recomputed;
     std::int32_t done = 0;
-    if (weights_) weights_->begin_pass(Pass::backward, {sites.rbegin(), sites.rend()});
-    for (auto site = sites.rbegin(); site != sites.rend(); ++site) {
-      if (is_given_up_here() && done++ == abort_->after_uses) return;
-      recompute_once(*site, sites, recomputed);
-      unshard_once(*site, gathered);
-      if (weights_) weights_->use(*site);
-      producers_.backward(*site, *owner_);
-      if (site->use > 0 || !is_trained(job_.parameter(site->parameter), job_.step))
-        continue;  // autograd calls the hook once, after the last use on the way back
-      if (delayed || producers_.has_queued(site->parameter) || is_hook_postponed(job_, site->parameter))
-        waiting.push_back(site->parameter);
-      else
-        hook(site->parameter);
+    const std::vector<CallSites> calls = backward_order(sites);
+    if (weights_) weights_->begin_pass(Pass::backward, joined(calls));
+    for (const CallSites call : calls) {
+      if (is_given_up_here() && done >= abort_->after_uses) return;
+      done += static_cast<std::int32_t>(call.size());
+      recompute_once(call.front(), sites, recomputed);
+      unshard_once(call.front(), gathered);
+      for (const UseSite& site : call) {
+        if (weights_) weights_->use(site);
+      }
+      producers_.backward(call, *owner_);
+      for (const UseSite& site : call) {
+        if (site.use > 0 || !is_trained(job_.parameter(site.parameter), job_.step))
+          continue;  // autograd calls the hook once, after the last use on the way back
+        if (delayed || producers_.has_queued(site.parameter) || is_hook_postponed(job_, site.parameter))
+          waiting.push_back(site.parameter);
+        else
+          hook(site.parameter);
+      }
     }
     if (is_given_up_here()) return;
     producers_.drain(*owner_);
     if (last) producers_.drain_deferred(*owner_);
     for (std::int32_t parameter : waiting) hook(parameter);
+  }
+
+  /// Calls, the last of forward first; the members of one stay in forward order.
+  std::vector<CallSites> backward_order(const std::vector<UseSite>& sites) const {
+    std::vector<CallSites> calls;
+    for (std::size_t last = sites.size(), first = last; first > 0; last = first) {
+      do --first;
+      while (scenario_.uses[static_cast<std::size_t>(sites[first].position)].grouped);
+      calls.emplace_back(sites.data() + first, last - first);
+    }
+    return calls;
+  }
+
+  static std::vector<UseSite> joined(const std::vector<CallSites>& calls) {
+    std::vector<UseSite> sites;
+    for (const CallSites call : calls) sites.insert(sites.end(), call.begin(), call.end());
+    return sites;
   }
 
   void hook(std::int32_t parameter) {

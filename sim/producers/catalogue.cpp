@@ -16,11 +16,12 @@ std::span<const ProducerKind> producer_kinds() {
        "backward_dw assigns param.grad after the backward; the only use of its parameter"},
       {"Q8", "deferred embedding", "producer deferred",
        "the writes of all microbatches are drained after the last backward, before the reduction (W32)"},
-      {"Q9", "grouped", "",
-       "a use speaks of one parameter; empty groups are token counts of 0 (B-13), the first expert's flag is "
-       "fault B-03"},
-      {"Q10", "single grouped weight", "",
-       "the same bytes as one matrix with the rows of all experts; what breaks is fault B-15"},
+      {"Q9", "grouped", "uses with grouped true",
+       "one call writes all its experts; today's modes read the flags of the first. Experts without tokens "
+       "are "
+       "token_counts of 0 for a parameter"},
+      {"Q10", "single grouped weight", "groups of a parameter",
+       "several experts in one weight: a product for each into its rows, one flag and one hook for all"},
       {"Q11", "GTP distributed weight", "", "it has a mesh axis of its own, beside data-parallel and outer"},
       {"Q12", "frozen weight", "trainable false, thaws_at", "no product, no flag, nothing for autograd"},
       {"Q13", "bias, norm", "a 1-D shape", "never fused, always folded"},

@@ -18,51 +18,64 @@ void Producers::forward(const UseSite& site) {
   }
 }
 
-Beta Producers::beta_of(const UseSite& site, Rank rank) {
+/// Today's grouped layers read the flags of their first member and write all members by them (W17).
+Beta Producers::beta_of(const UseSite& site, const UseSite& first, Rank rank) {
   const Scenario& s = job_.scenario;
-  const auto slot = static_cast<std::size_t>(site.position * world_size(s) + rank.value);
-  Beta beta = choose_beta(job_, site.parameter, rank, site.producer, {captured_[slot] != 0});
+  const auto slot_of = [&](const UseSite& of) {
+    return static_cast<std::size_t>(of.position * world_size(s) + rank.value);
+  };
+  const auto choose = [&](const UseSite& of) {
+    return choose_beta(job_, of.parameter, rank, of.producer, {captured_[slot_of(of)] != 0});
+  };
+  Beta beta = choose(site);
+  if (!has_reference_hooks(s.write_mode)) {
+    const Beta of_first = choose(first);
+    if (of_first.accumulate != beta.accumulate) beta = {of_first.accumulate, BetaRule::other_parameter};
+  }
   if (s.execution != Execution::graph || site.producer != Producer::fused) return beta;
   // A replay writes with the beta of the first execution, whatever the predicate says now.
-  if (baked_[slot] == 0) {
-    baked_[slot] = static_cast<char>(1 + beta.accumulate);
+  char& of_capture = baked_[slot_of(site)];
+  if (of_capture == 0) {
+    of_capture = static_cast<char>(1 + beta.accumulate);
     return beta;
   }
-  const bool baked = baked_[slot] == 2;
+  const bool baked = of_capture == 2;
   return baked == beta.accumulate ? beta : Beta{baked, BetaRule::captured};
 }
 
-void Producers::write_fused(const UseSite& site, Owner& owner) {
+View Producers::acquire(const UseSite& site, Owner& owner) {
   const std::vector<Piece> pieces = owner.acquire(site.parameter);
   SC_ASSERT(pieces.size() == 1, "a fused write into a destination that is not whole");
   const View destination = pieces.front().view;
-  for (Rank rank : site.ranks)
-    job_.take(job_.host(rank, site.parameter).touched ? Row::write_again : Row::write_first);
   if (has_leases(job_.scenario.strategy)) {
     job_.build.op(Acquire{}, job_.why(Purpose::none, site.parameter, site.use), Stream::compute, site.ranks)
         .on(destination);
   }
-  struct Kind {
-    std::int64_t tokens;
-    Beta beta;
-    bool operator==(const Kind&) const = default;
-  };
-  const auto kind_of = [&](Rank rank) {
-    return Kind{tokens_of(job_.scenario, rank.value, job_.microbatch), beta_of(site, rank)};
-  };
-  const ScenarioParameter& parameter = job_.parameter(site.parameter);
-  job_.each_group(site.ranks, kind_of, [&](Kind kind, std::span<const Rank> ranks) {
-    Why why = job_.why(Purpose::write, site.parameter, site.use);
-    why.rule = kind.beta.rule;
-    why.deferred = site.producer == Producer::deferred;
-    const InputViews in = inputs(site, kind.tokens);
-    const Gemm gemm{kind.tokens, parameter.rows(), parameter.columns(), kind.beta.accumulate};
-    job_.build.op(gemm, why, Stream::compute, ranks).on(in.dy).on(in.x).on(destination);
-  });
-  for (Rank rank : site.ranks) {
-    HostState& host = job_.host(rank, site.parameter);
-    host.touched = true;
-    host.known_zero = false;
+  return destination;
+}
+
+/// One kernel writes all members: every beta is known before the first of them is written.
+void Producers::write_fused(CallSites call, Owner& owner) {
+  std::vector<View> destinations;
+  for (const UseSite& site : call) destinations.push_back(acquire(site, owner));
+  std::vector<std::vector<Beta>> betas;  // a member: by its ranks
+  for (const UseSite& site : call) {
+    betas.emplace_back();
+    for (Rank rank : site.ranks) betas.back().push_back(beta_of(site, call.front(), rank));
+  }
+  for (std::size_t member = 0; member < call.size(); ++member) {
+    const UseSite& site = call[member];
+    for (Rank rank : site.ranks)
+      job_.take(job_.host(rank, site.parameter).touched ? Row::write_again : Row::write_first);
+    multiply(job_, site, destinations[member], [&](Rank rank) {
+      const auto at = std::ranges::find(site.ranks, rank) - site.ranks.begin();
+      return betas[member][static_cast<std::size_t>(at)];
+    });
+    for (Rank rank : site.ranks) {
+      HostState& host = job_.host(rank, site.parameter);
+      host.touched = true;
+      host.known_zero = false;
+    }
   }
 }
 
@@ -78,35 +91,38 @@ void Producers::return_placeholder(const UseSite& site) {
   }
 }
 
-void Producers::backward(const UseSite& site, Owner& owner) {
-  if (site.ranks.empty()) return;
-  if (site.producer == Producer::assigned) {
-    job_.build.op(Return{Returned::nothing}, job_.why(Purpose::none, site.parameter, site.use),
-                  Stream::compute, site.ranks);
-    return queued_.push_back(site);
+void Producers::backward(CallSites call, Owner& owner) {
+  const UseSite& first = call.front();
+  if (first.ranks.empty()) return;
+  if (first.producer == Producer::assigned) {
+    job_.build.op(Return{Returned::nothing}, job_.why(Purpose::none, first.parameter, first.use),
+                  Stream::compute, first.ranks);
+    queued_.emplace_back(call.begin(), call.end());
+    return;
   }
-  if (returns_gradient(site.producer, job_.scenario.write_mode)) return return_gradient(site);
-  if (site.producer == Producer::deferred) {
-    deferred_.push_back(site);
-  } else if (job_.scenario.execution == Execution::delayed && site.producer == Producer::fused) {
-    queued_.push_back(site);
+  if (returns_gradient(first.producer, job_.scenario.write_mode)) return return_gradients(call);
+  if (first.producer == Producer::deferred) {
+    deferred_.push_back(first);
+  } else if (job_.scenario.execution == Execution::delayed && first.producer == Producer::fused) {
+    queued_.emplace_back(call.begin(), call.end());
   } else {
-    write_fused(site, owner);
+    write_fused(call, owner);
   }
-  return_placeholder(site);
+  for (const UseSite& site : call) return_placeholder(site);
 }
 
 bool Producers::has_queued(std::int32_t parameter) const {
   const auto is_of = [&](const UseSite& site) { return site.parameter == parameter; };
-  return std::ranges::any_of(queued_, is_of) || std::ranges::any_of(deferred_, is_of);
+  return std::ranges::any_of(queued_, [&](const auto& call) { return std::ranges::any_of(call, is_of); }) ||
+         std::ranges::any_of(deferred_, is_of);
 }
 
 void Producers::drain(Owner& owner) {
-  for (const UseSite& site : queued_) {
-    if (site.producer == Producer::assigned)
-      return_gradient(site);
+  for (const std::vector<UseSite>& call : queued_) {
+    if (call.front().producer == Producer::assigned)
+      return_gradients(call);
     else
-      write_fused(site, owner);
+      write_fused(call, owner);
   }
   queued_.clear();
 }
@@ -115,7 +131,7 @@ void Producers::drain_deferred(Owner& owner) {
   const std::int32_t now = job_.microbatch;
   for (const UseSite& site : deferred_) {
     job_.microbatch = site.microbatch;  // whose operands were kept
-    write_fused(site, owner);
+    write_fused({&site, 1}, owner);
   }
   job_.microbatch = now;
   deferred_.clear();

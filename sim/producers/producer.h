@@ -3,6 +3,9 @@
 // hook.
 #pragma once
 
+#include <functional>
+#include <span>
+
 #include "sim/owners/owner.h"
 #include "sim/producers/beta.h"
 
@@ -19,10 +22,8 @@ struct UseSite {
   std::vector<Rank> ranks;
 };
 
-/// Views of x and dy for that number of tokens.
-struct InputViews {
-  View x, dy;
-};
+/// Members of one grouped call, in forward order; most calls have one. All have the same ranks.
+using CallSites = std::span<const UseSite>;
 
 /// Buffers and decisions that producers keep between uses.
 class Producers {
@@ -34,9 +35,9 @@ class Producers {
 
   /// Records is_first_microbatch of this call in forward.
   void forward(const UseSite& site);
-  /// Backward of one use. In delayed execution a fused write is only queued; deferred and assigned gradients
-  /// always are.
-  void backward(const UseSite& site, Owner& owner);
+  /// Backward of one call: all products, then what autograd and the flags are told. In delayed execution a
+  /// fused write is only queued; deferred and assigned gradients always are.
+  void backward(CallSites call, Owner& owner);
   /// The attempt at the step is given up: queued writes go.
   void abort_step() {
     queued_.clear();
@@ -46,24 +47,27 @@ class Producers {
   void resume();
   /// True while this backward has a write of the parameter to come.
   bool has_queued(std::int32_t parameter) const;
-  /// Issues the queued writes of this backward, in their order.
+  /// Issues the queued writes of this backward, call by call, in their order.
   void drain(Owner& owner);
   /// Issues the deferred writes of all microbatches, after the last backward and before its reductions.
   void drain_deferred(Owner& owner);
 
  private:
-  InputViews inputs(const UseSite& site, std::int64_t tokens) const;
-  void write_fused(const UseSite& site, Owner& owner);
+  void write_fused(CallSites call, Owner& owner);
+  View acquire(const UseSite& site, Owner& owner);
+  Beta beta_of(const UseSite& site, const UseSite& first, Rank rank);
   void return_placeholder(const UseSite& site);
-  void return_gradient(const UseSite& site);
-  Beta beta_of(const UseSite& site, Rank rank);
+  void return_gradients(CallSites call);
 
   Job& job_;
-  std::vector<UseSite> queued_;
-  std::vector<UseSite> deferred_;  // of this step
-  std::vector<char> captured_;     // a use and rank: is_first_microbatch of its last forward
-  std::vector<char> baked_;        // a use and rank: 0 not captured yet, else 1 + accumulate
+  std::vector<std::vector<UseSite>> queued_;  // calls
+  std::vector<UseSite> deferred_;             // of this step
+  std::vector<char> captured_;                // a use and rank: is_first_microbatch of its last forward
+  std::vector<char> baked_;                   // a use and rank: 0 not captured yet, else 1 + accumulate
 };
+
+/// The products of one use, one for each of its groups, in order, into its rows of `whole`.
+void multiply(Job& job, const UseSite& site, View whole, const std::function<Beta(Rank)>& beta_on);
 
 /// What autograd holds for the hook of the parameter, in the parameter's type.
 View gradient_of_autograd(const Job& job, std::int32_t parameter);

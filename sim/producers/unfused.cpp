@@ -47,8 +47,7 @@ void Producers::setup() {
   Plan& plan = job_.planned.plan;
   captured_.assign(s.uses.size() * static_cast<std::size_t>(world_size(s)), 0);
   baked_.assign(captured_.size(), 0);
-  std::int64_t most_tokens = s.tokens;
-  for (const TokenCount& count : s.token_counts) most_tokens = std::max(most_tokens, count.tokens);
+  const std::int64_t most = most_tokens(s);
   std::int64_t next[3] = {0, 0, 0};
   std::vector<std::int32_t> seen(s.parameters.size());
   for (std::int32_t step = 0; step < s.steps; ++step) {
@@ -57,12 +56,15 @@ void Producers::setup() {
       for (const ScenarioUse& use : s.uses) {
         const ScenarioParameter& p = job_.parameter(use.parameter);
         std::int64_t& at = next[static_cast<int>(p.dtype)];
-        InputSlot slot{use.parameter, step, m, seen[static_cast<std::size_t>(use.parameter)]++, {}, {}};
-        slot.x = {BufferId{static_cast<std::int32_t>(p.dtype)}, at, most_tokens * p.columns()};
-        at += aligned(slot.x.numel, p.dtype);
-        slot.dy = {slot.x.buffer, at, most_tokens * p.rows()};
-        at += aligned(slot.dy.numel, p.dtype);
-        job_.planned.inputs.push_back(slot);
+        const std::int32_t number = seen[static_cast<std::size_t>(use.parameter)]++;
+        for (std::int32_t group = 0; group < p.groups; ++group) {
+          InputSlot slot{use.parameter, step, m, number, group, {}, {}};
+          slot.x = {BufferId{static_cast<std::int32_t>(p.dtype)}, at, most * p.columns()};
+          at += aligned(slot.x.numel, p.dtype);
+          slot.dy = {slot.x.buffer, at, most * p.rows_of_group()};
+          at += aligned(slot.dy.numel, p.dtype);
+          job_.planned.inputs.push_back(slot);
+        }
       }
     }
   }
@@ -96,35 +98,53 @@ void Producers::resume() {
   std::ranges::fill(baked_, 0);
 }
 
-InputViews Producers::inputs(const UseSite& site, std::int64_t tokens) const {
-  const Scenario& s = job_.scenario;
-  const auto uses = static_cast<std::int32_t>(s.uses.size());
-  const auto index = (job_.step * s.microbatches + job_.microbatch) * uses + site.position;
-  InputViews views{job_.planned.inputs[static_cast<std::size_t>(index)].x,
-                   job_.planned.inputs[static_cast<std::size_t>(index)].dy};
-  const ScenarioParameter& p = job_.parameter(site.parameter);
-  views.x.numel = tokens * p.columns();
-  views.dy.numel = tokens * p.rows();
-  return views;
+void multiply(Job& job, const UseSite& site, View whole, const std::function<Beta(Rank)>& beta_on) {
+  struct Kind {
+    std::int64_t tokens;
+    Beta beta;
+    bool operator==(const Kind&) const = default;
+  };
+  const ScenarioParameter& p = job.parameter(site.parameter);
+  const std::int64_t rows = p.rows_of_group(), numel = rows * p.columns();
+  for (std::int32_t group = 0; group < p.groups; ++group) {
+    const auto kind_of = [&](Rank rank) {
+      return Kind{tokens_at(job.scenario, {site.parameter, group, rank.value, job.microbatch}),
+                  beta_on(rank)};
+    };
+    const InputSlot& in = job.input_of(site.position, group);
+    job.each_group(site.ranks, kind_of, [&](Kind kind, std::span<const Rank> ranks) {
+      Why why = job.why(Purpose::write, site.parameter, site.use);
+      why.rule = kind.beta.rule;
+      why.deferred = site.producer == Producer::deferred;
+      const Gemm gemm{kind.tokens, rows, p.columns(), kind.beta.accumulate};
+      job.build.op(gemm, why, Stream::compute, ranks)
+          .on({in.dy.buffer, in.dy.offset, kind.tokens * rows})
+          .on({in.x.buffer, in.x.offset, kind.tokens * p.columns()})
+          .on({whole.buffer, whole.offset + group * numel, numel});
+    });
+  }
 }
 
-void Producers::return_gradient(const UseSite& site) {
-  const ScenarioParameter& p = job_.parameter(site.parameter);
-  const View held = gradient_of_autograd(job_, site.parameter);
-  const bool first = job_.host(site.ranks.front(), site.parameter).real == 0;
-  const View fresh = first ? held : find(job_.planned.plan, autograd_name(job_, site.parameter) + ".next");
-  const auto tokens_on = [&](Rank rank) { return tokens_of(job_.scenario, rank.value, job_.microbatch); };
-  job_.each_group(site.ranks, tokens_on, [&](std::int64_t tokens, std::span<const Rank> ranks) {
-    const InputViews in = inputs(site, tokens);
-    const Gemm gemm{tokens, p.rows(), p.columns(), false};
-    job_.build.op(gemm, job_.why(Purpose::write, site.parameter, site.use), Stream::compute, ranks);
-    job_.build.on(in.dy).on(in.x).on(fresh);
-  });
-  const Why why = job_.why(Purpose::none, site.parameter, site.use);
-  if (site.producer != Producer::assigned)
-    job_.build.op(Return{Returned::real}, why, Stream::compute, site.ranks);
-  if (!first) job_.build.op(Add{}, why, Stream::compute, site.ranks).on(fresh).on(held);
-  for (Rank rank : site.ranks) ++job_.host(rank, site.parameter).real;
+void Producers::return_gradients(CallSites call) {
+  const auto is_first = [&](const UseSite& site) {
+    return job_.host(site.ranks.front(), site.parameter).real == 0;
+  };
+  const auto fresh_of = [&](const UseSite& site) {
+    if (is_first(site)) return gradient_of_autograd(job_, site.parameter);
+    return find(job_.planned.plan, autograd_name(job_, site.parameter) + ".next");
+  };
+  for (const UseSite& site : call) multiply(job_, site, fresh_of(site), [](Rank) { return Beta{}; });
+  for (const UseSite& site : call) {
+    const Why why = job_.why(Purpose::none, site.parameter, site.use);
+    if (site.producer != Producer::assigned)
+      job_.build.op(Return{Returned::real}, why, Stream::compute, site.ranks);
+    if (!is_first(site)) {
+      job_.build.op(Add{}, why, Stream::compute, site.ranks)
+          .on(fresh_of(site))
+          .on(gradient_of_autograd(job_, site.parameter));
+    }
+    for (Rank rank : site.ranks) ++job_.host(rank, site.parameter).real;
+  }
 }
 
 void add_placeholder(Job& job, std::int32_t parameter, std::span<const Rank> ranks) {

@@ -23,19 +23,47 @@ void fill_integers(std::span<float> values, std::uint64_t seed, std::uint64_t st
   }
 }
 
-// Streams of random words that no contribution has.
-constexpr std::uint64_t kInitial = std::uint64_t{1} << 63, kTile = std::uint64_t{1} << 62;
-
-}  // namespace
-
-LaneDigit lane_digit(const ProvenanceCoding& coding, std::int64_t position) {
+/// The part of a LaneDigit that comes from the position on the lane axis of a group.
+LaneDigit along_lanes(const ProvenanceCoding& coding, std::int64_t position) {
   const std::int64_t round = position / coding.lanes;
   const bool negative = round > 0 && std::popcount(static_cast<std::uint64_t>(round)) % 2 == 1;
   return {position % coding.lanes, static_cast<std::int32_t>(round % coding.digits), negative ? -1.0f : 1.0f};
 }
 
+/// The sign that comes from the position on the other axis.
 float cross_sign(std::int64_t position) {
   return std::popcount(static_cast<std::uint64_t>(position)) % 2 == 1 ? -1.0f : 1.0f;
+}
+
+// Streams of random words that no contribution has.
+constexpr std::uint64_t kInitial = std::uint64_t{1} << 63, kTile = std::uint64_t{1} << 62;
+
+}  // namespace
+
+bool contributes(const Scenario& s, const ContributionKey& key, std::int32_t group) {
+  return is_used(s, key.parameter, key.step, key.rank, key.microbatch) &&
+         tokens_at(s, {key.parameter, group, key.rank, key.microbatch}) > 0;
+}
+
+bool contributes(const Scenario& s, const ContributionKey& key) {
+  for (std::int32_t group = 0; group < s.parameters[static_cast<std::size_t>(key.parameter)].groups;
+       ++group) {
+    if (contributes(s, key, group)) return true;
+  }
+  return false;
+}
+
+std::int32_t group_of(const ScenarioParameter& parameter, std::int64_t element) {
+  if (parameter.groups == 1 || parameter.numel() == 0) return 0;
+  return static_cast<std::int32_t>(element / parameter.columns() / parameter.rows_of_group());
+}
+
+LaneDigit lane_digit(const ScenarioParameter& p, const ProvenanceCoding& coding, std::int64_t element) {
+  const std::int64_t row = element / p.columns(), column = element % p.columns();
+  LaneDigit at = along_lanes(coding, coding.along_columns ? column : row % p.rows_of_group());
+  at.shift = (at.shift + group_of(p, element)) % coding.digits;
+  at.sign *= cross_sign(coding.along_columns ? row : column);
+  return at;
 }
 
 ScenarioData::ScenarioData(const Scenario& scenario) : scenario_(scenario) {
@@ -94,23 +122,22 @@ ContributionKey ScenarioData::key_of(std::int32_t parameter, std::int32_t rank, 
   return key;
 }
 
-void ScenarioData::operands(const ContributionKey& key, std::int64_t tokens, std::span<float> x,
+void ScenarioData::operands(const ContributionKey& key, Product product, std::span<float> x,
                             std::span<float> dy) const {
-  if (tokens == 0) return;
+  if (product.tokens == 0) return;
+  const ScenarioParameter& p = scenario_.parameters[static_cast<std::size_t>(key.parameter)];
   if (probe_) {
-    const ScenarioParameter& p = scenario_.parameters[static_cast<std::size_t>(key.parameter)];
     const float one = probe_->live == key ? 1.0f : 0.0f;
     std::fill(x.begin(), x.end(), 0.0f);
     std::fill(dy.begin(), dy.end(), 0.0f);
     std::fill_n(x.begin(), p.columns(), one);
-    std::fill_n(dy.begin(), p.rows(), one);
+    std::fill_n(dy.begin(), p.rows_of_group(), one);
     return;
   }
-  if (scenario_.data == DataMode::provenance) return provenance(key, x, dy);
-  integers(key, x, dy);
+  if (scenario_.data == DataMode::provenance) return provenance(key, product.group, x, dy);
+  integers(key, product.group, x, dy);
   // A bias sees dy alone: its x is a column of ones.
-  if (scenario_.parameters[static_cast<std::size_t>(key.parameter)].shape.size() < 2)
-    std::fill(x.begin(), x.end(), 1.0f);
+  if (p.shape.size() < 2) std::fill(x.begin(), x.end(), 1.0f);
 }
 
 void ScenarioData::initial(std::int32_t parameter, Rank rank, std::span<float> values) const {
@@ -136,31 +163,35 @@ void ScenarioData::initial(std::int32_t parameter, Rank rank, std::span<float> v
   }
 }
 
-void ScenarioData::provenance(const ContributionKey& key, std::span<float> x, std::span<float> dy) const {
+/// The first token carries everything: one outer product with one power of four a lane. A later group has it
+/// at a later place, so that an expert's gradient in the rows of another shows.
+void ScenarioData::provenance(const ContributionKey& key, std::int32_t group, std::span<float> x,
+                              std::span<float> dy) const {
   std::fill(x.begin(), x.end(), 0.0f);
   std::fill(dy.begin(), dy.end(), 0.0f);
   const auto& coding = of(key.parameter).coding;
   if (!coding) return;  // a parameter without elements
-  const ScenarioParameter& parameter = scenario_.parameters[static_cast<std::size_t>(key.parameter)];
-  const std::span<float> lanes = coding->along_columns ? x : dy;
-  const std::span<float> cross = coding->along_columns ? dy : x;
-  const std::int64_t length = coding->along_columns ? parameter.columns() : parameter.rows();
-  const std::int64_t width = coding->along_columns ? parameter.rows() : parameter.columns();
-  // The first token carries everything: one outer product with one power of four a column.
+  const ScenarioParameter& p = scenario_.parameters[static_cast<std::size_t>(key.parameter)];
+  const std::int64_t rows = p.rows_of_group();
+  const bool along_columns = coding->along_columns;
+  const std::span<float> lanes = along_columns ? x : dy, cross = along_columns ? dy : x;
+  const std::int64_t length = along_columns ? p.columns() : rows, width = along_columns ? rows : p.columns();
   const std::int64_t index = index_of(key);
-  const auto digit = static_cast<std::int32_t>(index / coding->lanes);
+  const std::int64_t digit = index / coding->lanes + group;
   for (std::int64_t i = index % coding->lanes; i < length; i += coding->lanes) {
-    const LaneDigit at = lane_digit(*coding, i);
-    const std::int32_t place = (digit + at.shift) % coding->digits;
+    const LaneDigit at = along_lanes(*coding, i);
+    const auto place = static_cast<std::int32_t>((digit + at.shift) % coding->digits);
     lanes[static_cast<std::size_t>(i)] = at.sign * static_cast<float>(std::int32_t{1} << (2 * place));
   }
-  for (std::int64_t i = 0; i < width; ++i) cross[static_cast<std::size_t>(i)] = cross_sign(i);
+  const std::int64_t first = along_columns ? group * rows : 0;
+  for (std::int64_t i = 0; i < width; ++i) cross[static_cast<std::size_t>(i)] = cross_sign(first + i);
 }
 
-void ScenarioData::integers(const ContributionKey& key, std::span<float> x, std::span<float> dy) const {
+void ScenarioData::integers(const ContributionKey& key, std::int32_t group, std::span<float> x,
+                            std::span<float> dy) const {
   const auto stream =
-      2 * (static_cast<std::uint64_t>(key.parameter) << 40 | static_cast<std::uint64_t>(index_of(key)) << 8 |
-           static_cast<std::uint64_t>(key.rank & 0xFF));
+      2 * (static_cast<std::uint64_t>(group) << 51 | static_cast<std::uint64_t>(key.parameter) << 40 |
+           static_cast<std::uint64_t>(index_of(key)) << 8 | static_cast<std::uint64_t>(key.rank & 0xFF));
   fill_integers(x, scenario_.seed, stream);
   fill_integers(dy, scenario_.seed, stream + 1);
 }

@@ -22,6 +22,21 @@ struct ContributionKey {
   bool operator==(const ContributionKey&) const = default;
 };
 
+/// What one product of a contribution multiplies: a group of the parameter, and its tokens.
+struct Product {
+  std::int32_t group = 0;
+  std::int64_t tokens = 0;
+};
+
+/// True when the contribution puts something into that group of its parameter: it is used there, with tokens.
+bool contributes(const Scenario& scenario, const ContributionKey& key, std::int32_t group);
+
+/// The same for any group.
+bool contributes(const Scenario& scenario, const ContributionKey& key);
+
+/// The group whose rows an element lies in.
+std::int32_t group_of(const ScenarioParameter& parameter, std::int64_t element);
+
 class ScenarioData {
  public:
   explicit ScenarioData(const Scenario& scenario);
@@ -29,10 +44,9 @@ class ScenarioData {
   std::int32_t uses_of(std::int32_t parameter) const { return of(parameter).uses; }
   const std::optional<ProvenanceCoding>& coding(std::int32_t parameter) const { return of(parameter).coding; }
 
-  /// Fills x (tokens x columns) and dy (tokens x rows), row-major; exactly representable in the parameter's
-  /// type.
-  void operands(const ContributionKey& key, std::int64_t tokens, std::span<float> x,
-                std::span<float> dy) const;
+  /// Fills x (tokens x columns) and dy (tokens x rows of a group), row-major; exactly representable in the
+  /// parameter's type. Every group has its own.
+  void operands(const ContributionKey& key, Product product, std::span<float> x, std::span<float> dy) const;
 
   /// For linear probing (wgrad 10.1): from now on `live` is 1 in every element, by its first token, and all
   /// other contributions are 0.
@@ -64,8 +78,10 @@ class ScenarioData {
   const OfParameter& of(std::int32_t parameter) const {
     return parameters_[static_cast<std::size_t>(parameter)];
   }
-  void provenance(const ContributionKey& key, std::span<float> x, std::span<float> dy) const;
-  void integers(const ContributionKey& key, std::span<float> x, std::span<float> dy) const;
+  void provenance(const ContributionKey& key, std::int32_t group, std::span<float> x,
+                  std::span<float> dy) const;
+  void integers(const ContributionKey& key, std::int32_t group, std::span<float> x,
+                std::span<float> dy) const;
 
   struct Probe {
     std::optional<ContributionKey> live;
@@ -75,15 +91,14 @@ class ScenarioData {
   std::optional<Probe> probe_;
 };
 
-/// Where and with which sign the provenance digits of a contribution stand at `position` of the lane axis.
+/// Where and with which sign the provenance digits of contributions stand in an element. The first element is
+/// positive, so that small examples read as in the books.
 struct LaneDigit {
   std::int64_t lane = 0;
   std::int32_t shift = 0;  ///< digit d stands at place (d + shift) mod digits
   float sign = 1;
 };
-LaneDigit lane_digit(const ProvenanceCoding& coding, std::int64_t position);
-
-/// Sign at `position` of the other axis. Position 0 is positive, so that small examples read as in the books.
-float cross_sign(std::int64_t position);
+LaneDigit lane_digit(const ScenarioParameter& parameter, const ProvenanceCoding& coding,
+                     std::int64_t element);
 
 }  // namespace shardcheck

@@ -123,7 +123,7 @@ Fp8Training fp8_from(const Field& fp8) {
 /// The copies of earlier parameters are known by their names.
 ScenarioParameter parameter_from(const Field& field, const std::vector<ScenarioParameter>& earlier) {
   field.expect_object({"name", "shape", "dtype", "trainable", "thaws_at", "expert", "sequence_parallel",
-                       "unit", "stage", "tied_to"});
+                       "groups", "unit", "stage", "tied_to"});
   ScenarioParameter parameter;
   parameter.name = field.at("name").text();
   for (const Field& size : field.at("shape").elements())
@@ -133,6 +133,7 @@ ScenarioParameter parameter_from(const Field& field, const std::vector<ScenarioP
   read(field, "thaws_at", index_below(limits::kSteps), parameter.thaws_at);
   read(field, "expert", parameter.expert);
   read(field, "sequence_parallel", parameter.sequence_parallel);
+  read(field, "groups", limits::kGroups, parameter.groups);
   read(field, "unit", limits::kUnit, parameter.unit);
   read(field, "stage", index_below(limits::kRanks), parameter.stage);
   if (const auto tied = field.find("tied_to")) parameter.tied_to = ParameterNames(earlier).index_of(*tied);
@@ -140,19 +141,23 @@ ScenarioParameter parameter_from(const Field& field, const std::vector<ScenarioP
 }
 
 ScenarioUse use_from(const Field& field, const ParameterNames& names) {
-  field.expect_object({"parameter", "producer", "unit"});
+  field.expect_object({"parameter", "producer", "unit", "grouped"});
   ScenarioUse use{.parameter = names.index_of(field.at("parameter"))};
   read(field, "producer", kProducers, use.producer);
   read(field, "unit", or_all(limits::kUnit), use.unit);
+  read(field, "grouped", use.grouped);
   return use;
 }
 
-TokenCount token_count_from(const Field& field) {
-  field.expect_object({"rank", "microbatch", "tokens"});
-  return {.rank = static_cast<std::int32_t>(field.at("rank").integer(index_below(limits::kRanks))),
-          .microbatch =
-              static_cast<std::int32_t>(field.at("microbatch").integer(index_below(limits::kMicrobatches))),
-          .tokens = field.at("tokens").integer(limits::kTokens)};
+TokenCount token_count_from(const Field& field, const ParameterNames& names) {
+  field.expect_object({"parameter", "group", "rank", "microbatch", "tokens"});
+  TokenCount count{.rank = static_cast<std::int32_t>(field.at("rank").integer(index_below(limits::kRanks))),
+                   .microbatch = static_cast<std::int32_t>(
+                       field.at("microbatch").integer(index_below(limits::kMicrobatches))),
+                   .tokens = field.at("tokens").integer(limits::kTokens)};
+  if (const auto parameter = field.find("parameter")) count.parameter = names.index_of(*parameter);
+  read(field, "group", or_all(index_below(limits::kGroups)), count.group);
+  return count;
 }
 
 Silence silence_from(const Field& field, const ParameterNames& names) {
@@ -192,7 +197,7 @@ void read_schedule(const Field& schedule, const ParameterNames& names, Scenario&
   read(schedule, "microbatches", limits::kMicrobatches, to.microbatches);
   read(schedule, "tokens", limits::kTokens, to.tokens);
   if (const auto counts = schedule.find("token_counts"))
-    for (const Field& count : counts->elements()) to.token_counts.push_back(token_count_from(count));
+    for (const Field& count : counts->elements()) to.token_counts.push_back(token_count_from(count, names));
   if (const auto silent = schedule.find("silent"))
     for (const Field& silence : silent->elements()) to.silent.push_back(silence_from(silence, names));
   read_loop(schedule, to.loop);

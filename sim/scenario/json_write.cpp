@@ -76,9 +76,15 @@ void write_loop(ordered_json& schedule, const LoopEvents& loop) {
 
 ordered_json schedule_of(const Scenario& s) {
   ordered_json schedule = {{"steps", s.steps}, {"microbatches", s.microbatches}, {"tokens", s.tokens}};
-  for (const TokenCount& count : s.token_counts)
-    schedule["token_counts"].push_back(
-        {{"rank", count.rank}, {"microbatch", count.microbatch}, {"tokens", count.tokens}});
+  for (const TokenCount& count : s.token_counts) {
+    ordered_json written = ordered_json::object();
+    if (count.parameter >= 0) written["parameter"] = name_of_parameter(s, count.parameter);
+    write_unless(written, "group", count.group, -1);
+    written["rank"] = count.rank;
+    written["microbatch"] = count.microbatch;
+    written["tokens"] = count.tokens;
+    schedule["token_counts"].push_back(written);
+  }
   for (const Silence& silence : s.silent) {
     ordered_json written = {{"parameter", name_of_parameter(s, silence.parameter)}};
     write_unless(written, "step", silence.step, -1);
@@ -123,6 +129,7 @@ ordered_json parameters_of(const Scenario& s) {
     write_unless(written, "thaws_at", p.thaws_at, preset.thaws_at);
     write_unless(written, "expert", p.expert, preset.expert);
     write_unless(written, "sequence_parallel", p.sequence_parallel, preset.sequence_parallel);
+    write_unless(written, "groups", p.groups, preset.groups);
     write_unless(written, "unit", p.unit, preset.unit);
     write_unless(written, "stage", p.stage, preset.stage);
     if (p.tied_to >= 0) written["tied_to"] = name_of_parameter(s, p.tied_to);
@@ -137,6 +144,7 @@ ordered_json uses_of(const Scenario& s) {
     ordered_json written = {{"parameter", name_of_parameter(s, use.parameter)},
                             {"producer", name_of(use.producer)}};
     write_unless(written, "unit", use.unit, -1);
+    write_unless(written, "grouped", use.grouped, false);
     uses.push_back(written);
   }
   return uses;

@@ -59,7 +59,7 @@ std::optional<ProvenanceCoding> provenance_coding(const Scenario& scenario, std:
   const std::int64_t contributions = provenance_contributions(scenario, parameter, uses);
   const std::int64_t lanes = std::max<std::int64_t>(div_ceil(contributions, digits), 1);
   const bool along_columns = p.columns() >= lanes;
-  const bool fits = (along_columns || p.rows() >= lanes) && p.rows() > 0 && p.columns() > 0;
+  const bool fits = (along_columns || p.rows_of_group() >= lanes) && p.rows() > 0 && p.columns() > 0;
   if (!fits || lanes > std::numeric_limits<std::int32_t>::max()) return std::nullopt;
   return ProvenanceCoding{digits, static_cast<std::int32_t>(lanes), along_columns};
 }

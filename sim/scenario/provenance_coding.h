@@ -10,11 +10,11 @@
 namespace shardcheck {
 
 /// Contribution number i carries 4^(i / lanes) in the elements of lane i % lanes. A lane is a column of the
-/// parameter, or a row. Multiplicities 0 to 3 can be read back.
+/// parameter, or a row of each of its groups. Multiplicities 0 to 3 can be read back.
 struct ProvenanceCoding {
   std::int32_t digits = 0;    ///< base-4 digits that an element can hold exactly
   std::int32_t lanes = 0;     ///< lanes in use, at least 1
-  bool along_columns = true;  ///< lane = column, else lane = row
+  bool along_columns = true;  ///< lane = column, else lane = row of a group
   bool operator==(const ProvenanceCoding&) const = default;
 };
 

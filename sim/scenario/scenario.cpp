@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
+
+#include "sim/scenario/grouped_calls.h"
 
 namespace shardcheck {
 
@@ -97,9 +100,28 @@ std::int32_t tied_copy(const Scenario& scenario, std::int32_t parameter) {
 
 std::int64_t tokens_of(const Scenario& scenario, std::int32_t rank, std::int32_t microbatch) {
   for (const TokenCount& count : scenario.token_counts) {
-    if (count.rank == rank % scenario.ranks && count.microbatch == microbatch) return count.tokens;
+    const bool is_there = count.rank == rank % scenario.ranks && count.microbatch == microbatch;
+    if (is_there && count.parameter < 0) return count.tokens;
   }
   return scenario.tokens;
+}
+
+std::int64_t tokens_at(const Scenario& scenario, TokenPlace place) {
+  const TokenCount* nearest = nullptr;  // of the group, else of the parameter, else of the microbatch
+  for (const TokenCount& count : scenario.token_counts) {
+    if (count.rank != place.rank % scenario.ranks || count.microbatch != place.microbatch) continue;
+    if (count.parameter >= 0 && count.parameter != place.parameter) continue;
+    if (count.group >= 0 && count.group != place.group) continue;
+    const auto told = [](const TokenCount& c) { return std::pair(c.parameter, c.group); };
+    if (nearest == nullptr || told(count) > told(*nearest)) nearest = &count;
+  }
+  return nearest == nullptr ? scenario.tokens : nearest->tokens;
+}
+
+std::int64_t most_tokens(const Scenario& scenario) {
+  std::int64_t most = scenario.tokens;
+  for (const TokenCount& count : scenario.token_counts) most = std::max(most, count.tokens);
+  return most;
 }
 
 std::int64_t tokens_of_step(const Scenario& scenario) {
@@ -166,6 +188,7 @@ std::string shapes_of(const Scenario& scenario) {
       place += " tied to " + scenario.parameters[static_cast<std::size_t>(parameter.tied_to)].name;
     if (parameter.sequence_parallel) place += ", sequence-parallel";
     if (parameter.thaws_at > 0) place += fmt::format(", thaws at step {}", parameter.thaws_at);
+    if (parameter.groups > 1) place += fmt::format(", {} experts in one", parameter.groups);
     text += fmt::format("{}{} ({}, {}{}{}{})", p == 0 ? "" : ", ", parameter.name,
                         fmt::join(parameter.shape, "x"), uses.empty() ? "unused" : uses,
                         parameter.expert ? ", expert" : "", parameter.trainable ? "" : ", frozen", place);
@@ -190,9 +213,12 @@ std::string describe(const Scenario& scenario) {
       name_of(scenario.comm), name_of(scenario.data));
   if (!scenario.silent.empty())
     text += fmt::format(" {} of a parameter without a use.", count(std::ssize(scenario.silent), "case"));
-  if (!scenario.token_counts.empty())
-    text += fmt::format(" {} with another number of tokens.",
-                        count(std::ssize(scenario.token_counts), "microbatch"));
+  text += describe_calls(scenario);
+  const std::int64_t routed = std::ssize(scenario.token_counts) -
+                              std::ranges::count(scenario.token_counts, -1, &TokenCount::parameter);
+  const std::int64_t counted = std::ssize(scenario.token_counts) - routed;
+  if (counted > 0) text += fmt::format(" {} with another number of tokens.", count(counted, "microbatch"));
+  if (routed > 0) text += fmt::format(" {} of tokens routed to a parameter.", count(routed, "number"));
   if (scenario.tensor > 1)
     text += fmt::format(" {} tensor-parallel ranks, each with {}.", scenario.tensor,
                         count(scenario.ranks, "data-parallel rank"));

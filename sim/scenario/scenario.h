@@ -141,10 +141,12 @@ struct ScenarioParameter {
   std::int32_t stage = 0;          ///< the pipeline stage that has it
   std::int32_t tied_to = -1;       ///< an earlier parameter of another stage whose weight this is a copy of
   std::int32_t thaws_at = 0;       ///< frozen in the steps before this one
+  std::int32_t groups = 1;         ///< experts whose matrices it holds, one below the other (wgrad 4.1, Q10)
   bool operator==(const ScenarioParameter&) const = default;
   std::int64_t rows() const { return shape.empty() ? 1 : shape[0]; }
   std::int64_t columns() const { return shape.size() < 2 ? 1 : shape[1]; }
   std::int64_t numel() const { return rows() * columns(); }
+  std::int64_t rows_of_group() const { return rows() / groups; }
 };
 
 /// One consumption of a parameter in a microbatch's forward. The list of uses is the forward order; a
@@ -153,6 +155,7 @@ struct ScenarioUse {
   std::int32_t parameter = 0;
   Producer producer = Producer::fused;
   std::int32_t unit = -1;  ///< the FSDP unit that runs it; -1: the parameter's own
+  bool grouped = false;    ///< of one call with the use before it in the list (grouped_calls.h)
   bool operator==(const ScenarioUse&) const = default;
 };
 
@@ -162,11 +165,19 @@ struct Silence {
   bool operator==(const Silence&) const = default;
 };
 
-/// Another number of tokens there, on every stage; 0 is an empty microbatch.
+/// Another number of tokens there, on every stage; 0 is an empty microbatch. Of a parameter: the tokens that
+/// are routed to it, or to one of its groups; the loss still counts those of the microbatch.
 struct TokenCount {
   std::int32_t rank = 0, microbatch = 0;
   std::int64_t tokens = 0;
+  std::int32_t parameter = -1;  ///< -1: the microbatch
+  std::int32_t group = -1;      ///< of the parameter; -1: all
   bool operator==(const TokenCount&) const = default;
+};
+
+/// A product that sees tokens: of a group of a parameter, on a rank in a microbatch.
+struct TokenPlace {
+  std::int32_t parameter = 0, group = 0, rank = 0, microbatch = 0;
 };
 
 struct Scenario {
@@ -238,8 +249,14 @@ inline std::int32_t tensor_copies(const Scenario& scenario, std::int32_t paramet
 /// The other copy of a weight that two pipeline stages have, or -1.
 std::int32_t tied_copy(const Scenario& scenario, std::int32_t parameter);
 
-/// Tokens of that rank and microbatch.
+/// Tokens of that rank and microbatch, for the loss.
 std::int64_t tokens_of(const Scenario& scenario, std::int32_t rank, std::int32_t microbatch);
+
+/// Tokens that the product sees: those of the microbatch, unless some are routed to it.
+std::int64_t tokens_at(const Scenario& scenario, TokenPlace place);
+
+/// The most tokens that any product sees.
+std::int64_t most_tokens(const Scenario& scenario);
 
 /// Tokens of all ranks and microbatches of a step, at least 1.
 std::int64_t tokens_of_step(const Scenario& scenario);

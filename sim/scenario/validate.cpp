@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <string_view>
@@ -12,6 +13,7 @@
 
 #include "core/error.h"
 #include "core/integers.h"
+#include "sim/scenario/grouped_calls.h"
 
 namespace shardcheck {
 namespace {
@@ -129,9 +131,11 @@ void judge_stage(const Scenario& s, std::size_t index, const std::string& path, 
     judge.fail(tied, fmt::format("\"{}\" is on stage {} too; two uses of one parameter tie it there",
                                  other.name, other.stage));
   if (other.shape != parameter.shape || other.dtype != parameter.dtype ||
-      other.trainable != parameter.trainable || other.thaws_at != parameter.thaws_at)
+      other.trainable != parameter.trainable || other.thaws_at != parameter.thaws_at ||
+      other.groups != parameter.groups)
     judge.fail(tied,
-               fmt::format("\"{}\" has another shape, dtype, trainable or thaws_at; a copy has the same",
+               fmt::format("\"{}\" has another shape, dtype, trainable, thaws_at or groups; a copy has the "
+                           "same",
                            other.name));
   if (other.expert || parameter.expert)
     judge.fail(tied, "an expert's weight has no copy on another stage; leave it out");
@@ -216,21 +220,33 @@ void judge_protocol(const Scenario& s, const Judge& judge) {
         fmt::format("\"{}\" moves fused writes, and no use is fused; use \"eager\"", name_of(s.execution)));
 }
 
-void judge_schedule(const Scenario& s, const Judge& judge) {
-  judge.in_range("schedule.steps", s.steps, limits::kSteps);
-  judge.in_range("schedule.microbatches", s.microbatches, limits::kMicrobatches);
-  judge.in_range("schedule.tokens", s.tokens, limits::kTokens);
-  std::set<std::pair<std::int32_t, std::int32_t>> counted;
+void judge_tokens(const Scenario& s, const Judge& judge) {
+  std::set<std::array<std::int32_t, 4>> counted;
   for (std::size_t i = 0; i < s.token_counts.size(); ++i) {
     const TokenCount& count = s.token_counts[i];
     const std::string path = path_of("schedule.token_counts", i);
     judge.index(path + ".rank", count.rank, s.ranks, "ranks");
     judge.index(path + ".microbatch", count.microbatch, s.microbatches, "microbatches");
     judge.in_range(path + ".tokens", count.tokens, limits::kTokens);
-    if (!counted.emplace(count.rank, count.microbatch).second)
+    judge.index_or_all(path + ".parameter", count.parameter, std::ssize(s.parameters), "parameters");
+    if (count.group >= 0 && count.parameter < 0)
+      judge.fail(path + ".group",
+                 fmt::format("{} is a group of no parameter; give \"parameter\" too", count.group));
+    if (count.parameter >= 0)
+      judge.index_or_all(path + ".group", count.group,
+                         s.parameters[static_cast<std::size_t>(count.parameter)].groups,
+                         "groups of that parameter");
+    if (!counted.insert({count.rank, count.microbatch, count.parameter, count.group}).second)
       judge.fail(path, fmt::format("rank {}, microbatch {} has a count already; give one", count.rank,
                                    count.microbatch));
   }
+}
+
+void judge_schedule(const Scenario& s, const Judge& judge) {
+  judge.in_range("schedule.steps", s.steps, limits::kSteps);
+  judge.in_range("schedule.microbatches", s.microbatches, limits::kMicrobatches);
+  judge.in_range("schedule.tokens", s.tokens, limits::kTokens);
+  judge_tokens(s, judge);
   for (std::size_t i = 0; i < s.silent.size(); ++i) {
     const Silence& silence = s.silent[i];
     const std::string path = path_of("schedule.silent", i);
@@ -358,6 +374,7 @@ void validate(const Scenario& scenario, const std::string& where) {
   judge_owner(scenario, judge);
   judge_parameters(scenario, judge);
   judge_uses(scenario, judge);
+  validate_experts(scenario, where);
   judge_protocol(scenario, judge);
   judge_schedule(scenario, judge);
   validate_loop(scenario, where);

@@ -23,6 +23,7 @@ inline constexpr Range kTokens{0, 65536};
 inline constexpr Range kSlots{1, 64};
 inline constexpr Range kHistory{1, 1024};
 inline constexpr Range kUnit{0, 65535};
+inline constexpr Range kGroups{1, 1024};
 inline constexpr Range kClip{0, 4};
 inline constexpr Range kSize{0, std::numeric_limits<std::int64_t>::max()};
 /// Elements of all parameters. 2^34 admits a model of 8 billion parameters (a Llama-3-8B has 2^32.9) and

@@ -22,9 +22,7 @@ bool is_backward(Pass pass) {
 }  // namespace
 
 void Products::setup() {
-  most_tokens_ = job_.scenario.tokens;
-  for (const TokenCount& count : job_.scenario.token_counts)
-    most_tokens_ = std::max(most_tokens_, count.tokens);
+  most_tokens_ = most_tokens(job_.scenario);
   allocate_outputs();
   allocate_scratch();
   if (store_.recipe().is_delayed) allocate_histories();
@@ -119,12 +117,7 @@ Why Products::why(const UseSite& site, Pass pass) const {
 }
 
 View Products::input_of(const UseSite& site, Pass pass, std::int64_t tokens) const {
-  const Scenario& s = job_.scenario;
-  const auto uses = static_cast<std::int32_t>(s.uses.size());
-  const std::int32_t microbatch = std::max(job_.microbatch, 0);  // an evaluation sees the first one again
-  const InputSlot& slot =
-      job_.planned
-          .inputs[static_cast<std::size_t>((job_.step * s.microbatches + microbatch) * uses + site.position)];
+  const InputSlot& slot = job_.input_of(site.position, 0);
   const ScenarioParameter& p = job_.parameter(site.parameter);
   View view = is_backward(pass) ? slot.dy : slot.x;
   view.numel = tokens * (is_backward(pass) ? p.rows() : p.columns());
@@ -143,7 +136,7 @@ View Products::output_of(const UseSite& site, Pass pass, std::int64_t tokens) co
 
 void Products::run(const UseSite& site, Pass pass) {
   const auto tokens_on = [&](Rank rank) {
-    return tokens_of(job_.scenario, rank.value, std::max(job_.microbatch, 0));
+    return tokens_at(job_.scenario, {site.parameter, 0, rank.value, std::max(job_.microbatch, 0)});
   };
   job_.each_group(site.ranks, tokens_on, [&](std::int64_t tokens, std::span<const Rank> ranks) {
     if (tokens > 0) product(site, pass, tokens, ranks);

@@ -18,6 +18,13 @@ void fused(TinyPlan& p) {
   say(p, Flag{true});
   say(p, Return{Returned::zero_dummy});
 }
+/// The product of one of two experts that the weight holds.
+void part(TinyPlan& p, std::int64_t which) {
+  const View whole = p.of_w(p.main);
+  p.op(Gemm{1, 1, whole.numel / 2, true}, Purpose::write, kCompute, TinyPlan::w);
+  p.build.on({p.inputs, TinyPlan::kNumel, 1}).on({p.inputs, 0, whole.numel / 2});
+  p.build.on({whole.buffer, whole.offset + which * (whole.numel / 2), whole.numel / 2});
+}
 /// An unfused use: a real gradient for autograd.
 void real(TinyPlan& p) {
   p.op(Gemm{1, 1, TinyPlan::kNumel, false}, Purpose::write, kCompute, TinyPlan::w);
@@ -93,6 +100,11 @@ TEST(Signalling, ARaisedFlagHasItsWrite) {
       {"never written", [](TinyPlan& p) { begin(p), say(p, Flag{true}), hook(p, HookAction::drop); }, "W11"},
       {"one of two written",
        [](TinyPlan& p) { begin(p), fused(p), say(p, Flag{true}), hook(p, HookAction::drop); }, "W11"},
+      {"written in two parts",
+       [](TinyPlan& p) { begin(p), part(p, 0), part(p, 1), say(p, Flag{true}), hook(p, HookAction::drop); },
+       ""},
+      {"a part written",
+       [](TinyPlan& p) { begin(p), part(p, 0), say(p, Flag{true}), hook(p, HookAction::drop); }, "W11"},
   });
 }
 

@@ -1,4 +1,5 @@
 // Random FP8 training steps are valid, keep shapes that their recipe takes, and shrink to plain ones.
+#include "properties/generate/complexity.h"
 #include "properties/generate/random_fp8.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+#include "properties/generate/complexity.h"
 #include "properties/generate/rapid.h"
 
 #include <gtest/gtest.h>

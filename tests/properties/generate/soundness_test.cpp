@@ -52,6 +52,27 @@ TEST(Soundness, ReferenceDesignsAlwaysAreWithZeroing) {
   }
 }
 
+/// Today's grouped layers read the flags of the first member: right where all are in its state.
+TEST(Soundness, AGroupedCallOfTodayWantsExpertsInOneState) {
+  Scenario s = tied(WriteMode::r3, Strategy::fsdp_optim_grads, Producer::fused, Producer::fused);
+  s.uses.pop_back();
+  s.parameters.push_back({.name = "w1", .shape = {2, 6}});
+  s.uses.push_back({1, Producer::fused, -1, true});
+  EXPECT_TRUE(is_sound(s));
+  Scenario touched = s;
+  touched.uses.push_back({0, Producer::fused, -1});
+  EXPECT_FALSE(is_sound(touched));
+  touched.write_mode = WriteMode::r5;
+  EXPECT_TRUE(is_sound(touched)) << "every expert has its own bit";
+  touched.write_mode = WriteMode::r1;
+  touched.strategy = Strategy::megatron_ddp;
+  EXPECT_TRUE(is_sound(touched)) << "R1 reads no state";
+  s.write_mode = WriteMode::te_ops;
+  s.parameters[0].unit = 1;
+  s.uses[0].unit = 0;
+  EXPECT_FALSE(is_sound(s)) << "nobody unshards the unit of the first";
+}
+
 // wgrad 4.4, column "temp, later use".
 TEST(Soundness, OnlyR3AccumulatesALaterUseOfALease) {
   for (const WriteMode mode : {WriteMode::te_module, WriteMode::te_ops, WriteMode::r1, WriteMode::r2}) {

@@ -75,7 +75,7 @@ TEST(Executor, InputsArriveAsScenarioDataSays) {
       if (!is_used(s, slot.parameter, slot.step, rank, slot.microbatch)) continue;
       std::vector<float> x(static_cast<std::size_t>(tokens * p.columns()));
       std::vector<float> dy(static_cast<std::size_t>(tokens * p.rows()));
-      data.operands({slot.parameter, slot.step, rank, slot.microbatch, slot.use}, tokens, x, dy);
+      data.operands({slot.parameter, slot.step, rank, slot.microbatch, slot.use}, {0, tokens}, x, dy);
       const auto& bytes = backend.written.at({rank, slot.x.buffer.value});
       for (std::size_t i = 0; i < x.size(); ++i)
         ASSERT_EQ(value_at(bytes, p.dtype, slot.x.offset + static_cast<std::int64_t>(i)), x[i]);

@@ -8,16 +8,12 @@ namespace {
 
 TEST(BetaFaults, RewriteThePlan) {
   expect_rewrites(add_beta_faults, {
-                                       {"B-03", "-4 write0 +4 write1 "},
                                        {"B-04", "-2 write1 +2 write0 "},
                                        {"B-05", "-4 write1 +4 write0 "},
                                        {"B-08", "-8 write1 +8 write0 "},
                                        {"B-09", "-4 write1 +4 write0 "},
                                        {"B-11", "-4 write0 +4 write1 "},
                                        {"B-12", "-4 write1 +4 write0 "},
-                                       {"B-13", "-4 write0 +4 undefine "},
-                                       {"B-14", "-4 write1 "},
-                                       {"B-15", "-4 drop -4 dummy -4 flag -4 write1 "},
                                        {"B-22", "+2 write1 "},
                                    });
 }

@@ -9,7 +9,7 @@ namespace {
 TEST(LeaseFaults, RewriteThePlan) {
   expect_rewrites(add_lease_faults, {
                                         {"B-07", "-2 acc+@r +2 acc=@r "},
-                                        {"B-10", "+4 open "},
+                                        {"B-10b", "+4 open "},
                                         {"B-28", "-4 wait "},
                                         {"B-29", "-8 close@r +8 close "},
                                         {"B-34", "+4 acc+@r "},

@@ -20,6 +20,16 @@ class Draw {
   std::mt19937 random_;
 };
 
+/// The parameter holds up to three experts, with tokens of their own.
+inline void hold_experts(Scenario& s, Draw& draw) {
+  s.parameters[0].groups = draw(1, 3);
+  s.parameters[0].shape[0] *= s.parameters[0].groups;
+  for (int group = 0; group < s.parameters[0].groups; ++group) {
+    if (draw(0, 1))
+      s.token_counts.push_back({draw(0, s.ranks - 1), draw(0, s.microbatches - 1), draw(0, 3), 0, group});
+  }
+}
+
 inline Scenario random_scenario_of(std::uint32_t seed, DataMode mode) {
   Draw draw(seed);
   const auto dtype = [&] { return static_cast<DType>(draw(0, 2)); };
@@ -42,6 +52,7 @@ inline Scenario random_scenario_of(std::uint32_t seed, DataMode mode) {
   s.parameters[0].shape = draw(0, 1) ? std::vector{narrow, wide} : std::vector{wide, narrow};
   s.parameters[0].dtype = dtype();
   s.parameters[0].expert = draw(0, 1) == 1;
+  if (draw(0, 1)) hold_experts(s, draw);
   s.uses.clear();
   for (int uses = draw(1, 2); uses > 0; --uses)
     s.uses.push_back({0, draw(0, 1) ? Producer::fused : Producer::unfused});
@@ -55,18 +66,20 @@ inline std::vector<std::pair<ContributionKey, double>> contributions_of(const Sc
                                                                         const ScenarioData& data,
                                                                         std::int32_t rank,
                                                                         std::int64_t element) {
-  const std::int64_t columns = s.parameters[0].columns(), rows = s.parameters[0].rows();
+  const std::int64_t columns = s.parameters[0].columns(), rows = s.parameters[0].rows_of_group();
+  const std::int64_t row = element / columns % rows;
+  const auto group = static_cast<std::int32_t>(element / columns / rows);
   std::vector<std::pair<ContributionKey, double>> all;
   for (std::int64_t i = 0; i < data.count_of(0); ++i) {
     const ContributionKey key = data.key_of(0, rank, i);
-    const std::int64_t tokens = tokens_of(s, key.rank, key.microbatch);
+    const std::int64_t tokens = tokens_at(s, {0, group, key.rank, key.microbatch});
     std::int64_t sum = 0;
     if (tokens > 0 && is_used(s, 0, key.step, key.rank, key.microbatch)) {
       std::vector<float> x(static_cast<std::size_t>(tokens * columns)),
           dy(static_cast<std::size_t>(tokens * rows));
-      data.operands(key, tokens, x, dy);
+      data.operands(key, {group, tokens}, x, dy);
       for (std::int64_t t = 0; t < tokens; ++t) {
-        sum += static_cast<std::int64_t>(dy[static_cast<std::size_t>(t * rows + element / columns)]) *
+        sum += static_cast<std::int64_t>(dy[static_cast<std::size_t>(t * rows + row)]) *
                static_cast<std::int64_t>(x[static_cast<std::size_t>(t * columns + element % columns)]);
       }
     }

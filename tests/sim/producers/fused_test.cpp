@@ -1,6 +1,7 @@
 // The fused producer: Q1, Q2 and Q6 of wgrad 4.1, who drives is_first_microbatch, and capture.
 #include <gtest/gtest.h>
 
+#include "sim/producers/beta.h"
 #include "tests/sim/story.h"
 
 namespace shardcheck::tests {
@@ -80,6 +81,110 @@ TEST(Fused, RanksWithOtherTokensOrAnotherBetaGetTheirOwnWrite) {
     EXPECT_EQ(gemm->columns, 32);
   }
   EXPECT_EQ(writes, "rank 0: 3; rank 1: 0; rank 0: 3; rank 1: 0; ");
+}
+
+/// Two experts of one call, one microbatch.
+Scenario two_experts(Strategy strategy) {
+  Scenario s = base(strategy);
+  s.microbatches = 1;
+  s.overlap = false;
+  s.parameters.push_back({.name = "w1", .shape = {4, 32}});
+  s.uses = {{.parameter = 0}, {.parameter = 1, .grouped = true}};
+  return s;
+}
+
+/// What the producers and hooks of a step say: words, each with its parameter.
+std::string told(const Planned& planned) {
+  std::string text;
+  for (const Op& op : planned.plan.ops) {
+    const std::string word = word_of(planned.plan, op);
+    if (op.why.step == 0 && (word.starts_with("write") || word == "flag" || word == "drop" ||
+                             word == "grad" || word == "real" || word == "acquire"))
+      text += (text.empty() ? "" : " ") + word + ":" + std::to_string(op.why.parameter.value);
+  }
+  return text;
+}
+
+TEST(Fused, AGroupedCallWritesAllThenSaysSoThenItsHooksRun) {
+  const Scenario s = two_experts(Strategy::megatron_ddp);
+  EXPECT_EQ(told(plan_of(s)), "write1:0 write1:1 flag:0 flag:1 drop:0 drop:1");
+  Scenario apart = s;
+  apart.uses[1].grouped = false;
+  EXPECT_EQ(told(plan_of(apart)), "write1:1 flag:1 drop:1 write1:0 flag:0 drop:0");
+  Scenario unfused = s;
+  for (ScenarioUse& use : unfused.uses) use.producer = Producer::unfused;
+  EXPECT_EQ(told(plan_of(unfused)), "grad:0 grad:1 real:0 real:1");
+}
+
+TEST(Fused, ADelayedGroupedCallIsDrainedTogether) {
+  Scenario s = two_experts(Strategy::fsdp_optim_grads);
+  s.execution = Execution::delayed;
+  EXPECT_EQ(told(plan_of(s)), "flag:0 flag:1 acquire:0 acquire:1 write0:0 write0:1 drop:0 drop:1");
+}
+
+/// The first expert of the call was written before in this lease, the other was not.
+TEST(Fused, TodaysGroupedCallsAreWrittenByTheFlagsOfTheirFirst) {
+  Scenario s = two_experts(Strategy::fsdp_optim_grads);
+  s.uses.push_back({.parameter = 0});
+  s.write_mode = WriteMode::r3;
+  const auto of_call = [&](const Planned& planned) {
+    for (const Op& op : planned.plan.ops) {
+      const auto* gemm = std::get_if<Gemm>(&op.action);
+      if (gemm != nullptr && op.why.parameter.value == 1) return Beta{gemm->accumulate, op.why.rule};
+    }
+    return Beta{};
+  };
+  EXPECT_EQ(of_call(plan_of(s)), (Beta{true, BetaRule::other_parameter})) << "one bit read for both";
+  s.execution = Execution::delayed;
+  EXPECT_EQ(of_call(plan_of(s)), (Beta{true, BetaRule::other_parameter}));
+  s.write_mode = WriteMode::r5;
+  EXPECT_EQ(of_call(plan_of(s)), (Beta{false, BetaRule::first_touch})) << "every expert has its own bit";
+  s.write_mode = WriteMode::r3;
+  s.execution = Execution::eager;
+  s.uses.pop_back();
+  EXPECT_EQ(of_call(plan_of(s)), (Beta{false, BetaRule::lease_flag})) << "judged by effect";
+}
+
+TEST(Fused, ExpertsHaveTheTokensThatAreRoutedToThem) {
+  Scenario s = two_experts(Strategy::megatron_ddp);
+  s.tokens = 3;
+  s.token_counts = {{.rank = 0, .microbatch = 0, .tokens = 0, .parameter = 1}};
+  std::string tokens;
+  const Planned planned = plan_of(s);
+  for (const Op& op : planned.plan.ops) {
+    const auto* gemm = std::get_if<Gemm>(&op.action);
+    if (gemm != nullptr && op.why.step == 0)
+      tokens += std::to_string(op.why.parameter.value) + " on " + describe(planned.plan.ranks_of(op)) + ": " +
+                std::to_string(gemm->tokens) + "; ";
+  }
+  EXPECT_EQ(tokens, "0 on ranks 0 to 1: 3; 1 on rank 0: 0; 1 on rank 1: 3; ");
+}
+
+TEST(Fused, AWeightOfSeveralExpertsHasAProductForEachAndOneFlag) {
+  for (const Producer producer : {Producer::fused, Producer::unfused}) {
+    Scenario s = base(Strategy::megatron_ddp);
+    s.microbatches = 1;
+    s.overlap = false;
+    s.parameters[0].groups = 2;
+    s.uses[0].producer = producer;
+    s.token_counts = {{.rank = 1, .microbatch = 0, .tokens = 0, .parameter = 0, .group = 1}};
+    const Planned planned = plan_of(s);
+    EXPECT_EQ(told(planned), producer == Producer::fused ? "write1:0 write1:0 write1:0 flag:0 drop:0"
+                                                         : "grad:0 grad:0 grad:0 real:0");
+    std::vector<View> destinations;
+    for (const Op& op : planned.plan.ops) {
+      if (const auto* gemm = std::get_if<Gemm>(&op.action)) {
+        EXPECT_EQ(gemm->rows, 2);
+        EXPECT_EQ(planned.plan.operand(op, 0)[0].numel, gemm->tokens * 2);
+        EXPECT_EQ(planned.plan.operand(op, 0)[0].offset % 8, 0) << "16 bytes of bf16";
+        destinations.push_back(planned.plan.operand(op, 2)[0]);
+      }
+    }
+    ASSERT_EQ(destinations.size(), 6u);
+    EXPECT_EQ(destinations[0].numel, 64);
+    EXPECT_EQ(destinations[1].offset, destinations[0].offset + 64) << "the rows of the second expert";
+    EXPECT_EQ(destinations[2], destinations[1]) << "on the rank without tokens";
+  }
 }
 
 }  // namespace

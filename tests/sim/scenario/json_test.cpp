@@ -93,7 +93,7 @@ TEST(Json, UnknownFieldsNameTheNearestKnownOne) {
        "microbatches, tokens, token_counts, silent, recompute, aborts, resumes)"},
       {"\"shape\"", "\"Shape\"",
        ": parameters[0]: unknown field \"Shape\"; the nearest known one is \"shape\" (known are name, shape, "
-       "dtype, trainable, thaws_at, expert, sequence_parallel, unit, stage, tied_to)"},
+       "dtype, trainable, thaws_at, expert, sequence_parallel, groups, unit, stage, tied_to)"},
       {"\"owner\"", "\"owners\"",
        ": unknown field \"owners\"; the nearest known one is \"owner\" (known are schema, name, seed, owner, "
        "protocol, mesh, schedule, numerics, fp8, parameters, uses, fault)"},

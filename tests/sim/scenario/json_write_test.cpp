@@ -91,6 +91,20 @@ TEST(JsonWrite, ReadingUndoesWritingOfEveryEnumerator) {
   }
 }
 
+TEST(JsonWrite, ExpertsComeBack) {
+  Scenario s = small_scenario();
+  s.data = DataMode::integers;
+  s.parameters = {{.name = "w0", .shape = {4, 2}, .groups = 2}, {.name = "w1", .shape = {4, 2}, .groups = 2}};
+  s.uses = {{.parameter = 0}, {.parameter = 1, .grouped = true}};
+  s.token_counts = {{.rank = 1, .microbatch = 0, .tokens = 0, .parameter = 1},
+                    {.rank = 0, .microbatch = 1, .tokens = 3, .parameter = 0, .group = 1}};
+  const std::string text = to_json(s);
+  EXPECT_EQ(scenario_from_json(text, "f.json"), s);
+  for (const char* part : {R"("groups": 2)", R"("grouped": true)", R"({"parameter": "w1", "rank": 1,)",
+                           R"({"parameter": "w0", "group": 1, "rank": 0,)"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << '\n' << text;
+}
+
 TEST(JsonWrite, TheUnusualScenarioLeavesNoDefault) {
   const std::string text = to_json(unusual_scenario());
   for (const char* field : {"schema",

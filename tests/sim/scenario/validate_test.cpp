@@ -55,6 +55,22 @@ TEST(Validate, Ranges) {
   refuses([](Scenario& s) { s.token_counts = {{.tokens = -1}}; }, "schedule.token_counts[0].tokens");
 }
 
+TEST(Validate, SeveralExpertsInOneWeight) {
+  expect_sentence([](Scenario& s) { s.parameters[0] = {.name = "w0", .shape = {4, 8}, .groups = 2}; }, "");
+  expect_sentence([](Scenario& s) { s.parameters[0].groups = 0; },
+                  "parameters[0].groups: 0 is out of range; give 1 to 1024");
+  expect_sentence(
+      [](Scenario& s) { s.parameters[0].groups = 3; },
+      "parameters[0].groups: 3 matrices of equal rows do not make up 2x2; give 2 sizes, the first "
+      "a multiple of the groups");
+  expect_sentence(
+      [](Scenario& s) {
+        s.parameters[0].groups = 2;
+        s.fp8 = Fp8Training{.recipe = "te-delayed"};
+      },
+      "parameters[0].groups: 2 experts in one FP8 weight are not modelled; give a parameter each");
+}
+
 /// Two stages; the second has a copy of the first parameter.
 void tie(Scenario& s) {
   s.stages = 2;
@@ -89,9 +105,9 @@ TEST(Validate, CopiesOfAWeight) {
   };
   refuses([](Scenario& s) { s.parameters[1].stage = 0; },
           "parameters[1].tied_to: \"w0\" is on stage 0 too; two uses of one parameter tie it there");
-  refuses(
-      [](Scenario& s) { s.parameters[1].dtype = DType::f16; },
-      "parameters[1].tied_to: \"w0\" has another shape, dtype, trainable or thaws_at; a copy has the same");
+  refuses([](Scenario& s) { s.parameters[1].dtype = DType::f16; },
+          "parameters[1].tied_to: \"w0\" has another shape, dtype, trainable, thaws_at or groups; a copy has "
+          "the same");
   refuses([](Scenario& s) { s.parameters[0].expert = true; },
           "parameters[1].tied_to: an expert's weight has no copy on another stage; leave it out");
   refuses(
@@ -195,6 +211,16 @@ TEST(Validate, Indices) {
         s.token_counts = {{.tokens = 1}, {.tokens = 2}};
       },
       "schedule.token_counts[1]: rank 0, microbatch 0 has a count already; give one");
+  expect_sentence([](Scenario& s) { s.token_counts = {{.tokens = 1}, {.tokens = 2, .parameter = 0}}; }, "");
+  expect_sentence(
+      [](Scenario& s) { s.token_counts = {{.parameter = 1}}; },
+      "schedule.token_counts[0].parameter: 1 is out of range; the scenario has the parameters 0 to "
+      "0, and -1 stands for all");
+  expect_sentence([](Scenario& s) { s.token_counts = {{.group = 0}}; },
+                  "schedule.token_counts[0].group: 0 is a group of no parameter; give \"parameter\" too");
+  expect_sentence([](Scenario& s) { s.token_counts = {{.parameter = 0, .group = 1}}; },
+                  "schedule.token_counts[0].group: 1 is out of range; the scenario has the groups of that "
+                  "parameter 0 to 0, and -1 stands for all");
 }
 
 TEST(Validate, Shapes) {

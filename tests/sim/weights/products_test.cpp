@@ -43,7 +43,7 @@ std::vector<float> expected_of(const Scenario& s, bool backward) {
   const auto w = recipe::dequantize(model.recipe(), model.now().copy(direction));
   std::vector<float> x(static_cast<std::size_t>(s.tokens * p.columns())),
       dy(static_cast<std::size_t>(s.tokens * p.rows()));
-  data.operands({0, 0, 0, 0, 0}, s.tokens, x, dy);
+  data.operands({0, 0, 0, 0, 0}, {0, s.tokens}, x, dy);
   std::vector<float> out;
   const std::int64_t width = backward ? p.columns() : p.rows(), k = backward ? p.rows() : p.columns();
   for (std::int64_t t = 0; t < s.tokens; ++t) {
