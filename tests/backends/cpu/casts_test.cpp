@@ -19,13 +19,13 @@ const Format& format_in(DType type) {
   return format_of(*format_id_of(type));
 }
 
-std::uint32_t bits(float value) {
+std::uint32_t code_of(float value) {
   return std::bit_cast<std::uint32_t>(value);
 }
 
 /// The code of an fp32 value in a wide type, or the one NaN.
 std::uint32_t wide_code(DType type, float value) {
-  return encode(format_in(type), kIeee, bits(value));
+  return encode(format_in(type), kIeee, code_of(value));
 }
 
 Codes any_codes(DType type, std::int64_t numel, std::mt19937_64& random) {
@@ -43,7 +43,7 @@ Codes run_op(Action action, DType source, const Codes& codes, DType destination,
   for (std::int32_t rank : {0, 1}) {
     rig.write(rank, from, codes);
     rig.write(rank, {to.buffer, 0, numel + 3}, Codes(codes.size() + 3, 0x11));
-    rig.write(rank, factor, {bits(scale == nullptr ? 1.0f : *scale)});
+    rig.write(rank, factor, {code_of(scale == nullptr ? 1.0f : *scale)});
   }
   PlanBuilder& op = rig.op(action).on(from);
   if (scale != nullptr) op.on(factor);
@@ -65,7 +65,7 @@ TEST(Casts, IntoFp8ByEveryPolicy) {
             run_op(Cast{static_cast<std::int8_t>(policy)}, source, codes, destination, nullptr);
         for (std::size_t i = 0; i < codes.size(); ++i) {
           const float value = decode(format_in(source), codes[i]);
-          ASSERT_EQ(found[i], encode(format_in(destination), kCastPolicies[policy].policy, bits(value)))
+          ASSERT_EQ(found[i], encode(format_in(destination), kCastPolicies[policy].policy, code_of(value)))
               << kCastPolicies[policy].name << " " << value;
         }
       }
@@ -99,7 +99,7 @@ TEST(Casts, FromFp8ToFp8RoundsOnce) {
       const Codes found = run_op(Cast{1}, source, all_codes(), destination, nullptr);
       for (std::uint32_t code = 0; code < 256; ++code) {
         ASSERT_EQ(found[code],
-                  encode(format_in(destination), kNvNoSaturation, bits(decode(format_in(source), code))))
+                  encode(format_in(destination), kNvNoSaturation, code_of(decode(format_in(source), code))))
             << code;
       }
     }
@@ -110,7 +110,7 @@ TEST(Casts, FromFp8ToFp8RoundsOnce) {
 TEST(Casts, NeighboursKeepTheirPlaces) {
   Codes codes, expected;
   for (std::uint32_t code = 1; code < 0x7F; ++code) {
-    codes.push_back(bits(decode(format_in(DType::e4m3), code)));
+    codes.push_back(code_of(decode(format_in(DType::e4m3), code)));
     expected.push_back(code);
   }
   EXPECT_EQ(run_op(Cast{0}, DType::f32, codes, DType::e4m3, nullptr), expected);
@@ -125,7 +125,7 @@ TEST(Casts, QuantisationRoundsTheProductFirst) {
         const Codes found = run_op(Quantize{0}, source, codes, destination, &scale);
         for (std::size_t i = 0; i < codes.size(); ++i) {
           const float product = decode(format_in(source), codes[i]) * scale;
-          ASSERT_EQ(found[i], encode(format_in(destination), kNvSaturating, bits(product))) << product;
+          ASSERT_EQ(found[i], encode(format_in(destination), kNvSaturating, code_of(product))) << product;
         }
       }
     }
@@ -137,7 +137,7 @@ TEST(Casts, ATieMadeByTheProductGoesToTheEvenCode) {
   const float x = 1.0625f * (1 + 0x1p-23f), scale = 1 - 0x1p-24f;
   ASSERT_GT(static_cast<double>(x) * scale, 1.0625);
   ASSERT_EQ(x * scale, 1.0625f);
-  EXPECT_EQ(run_op(Quantize{0}, DType::f32, {bits(x)}, DType::e4m3, &scale), Codes{0x38});
+  EXPECT_EQ(run_op(Quantize{0}, DType::f32, {code_of(x)}, DType::e4m3, &scale), Codes{0x38});
 }
 
 TEST(Casts, DequantisationRoundsTheProductThenTheResult) {

@@ -15,7 +15,7 @@
 namespace shardcheck::test {
 namespace {
 
-constexpr DType f32 = DType::f32, u8 = DType::u8, e4m3 = DType::e4m3;
+using enum DType;
 
 std::uint32_t bits(float value) {
   return std::bit_cast<std::uint32_t>(value);
@@ -31,22 +31,22 @@ BlockCopy of(std::string_view name, recipe::Extent extent) {
           .columns = extent.columns};
 }
 
-struct Operand {
+struct BlockOperand {
   DType type;
   Codes codes;
 };
 /// An op on `ranks` ranks, whose operands are equal but for the first, rotated by the rank.
-struct Case {
+struct BlockCase {
   Action action;
-  std::vector<Operand> operands;
+  std::vector<BlockOperand> operands;
   std::int32_t ranks = 1;
 };
 
-void build(Plan& plan, const Case& c, auto write) {
+void build(Plan& plan, const BlockCase& c, auto write) {
   plan.ranks = c.ranks;
   PlanBuilder build(plan);
   std::vector<View> views;
-  for (const Operand& operand : c.operands) {
+  for (const BlockOperand& operand : c.operands) {
     views.push_back(build.whole(build.buffer("b" + std::to_string(views.size()), BufferRole::inputs,
                                              operand.type, std::ssize(operand.codes))));
   }
@@ -65,7 +65,7 @@ void build(Plan& plan, const Case& c, auto write) {
 }
 
 /// Operand `operand` on rank 0 afterwards.
-Codes result(const std::string& spec, const Case& c, int operand) {
+Codes result(const std::string& spec, const BlockCase& c, int operand) {
   const auto backend = make_backend(spec, {.profile = "ideal"});
   Plan plan;
   build(plan, c, [&](Rank rank, View view, const auto& bytes) { backend->write(plan, rank, view, bytes); });
@@ -80,7 +80,7 @@ Codes result(const std::string& spec, const Case& c, int operand) {
 }
 
 /// What the shadow says of the fault.
-ShadowDifference difference(const std::string& fault, const Case& c) {
+ShadowDifference difference(const std::string& fault, const BlockCase& c) {
   const auto shadow = make_shadow_backend(
       ShadowPair{make_cpu_backend(kIdeal),
                  make_faulty_backend(make_cpu_backend(kIdeal), *find_numeric_fault(fault))},
@@ -100,15 +100,16 @@ std::string origin_of(const ShadowDifference& d) {
 }
 
 TEST(BlockFaults, AmaxWithoutLastRow) {
-  const Case c{TakeAmax{of("te-current", {2, 2}), 0}, {{f32, codes_of({1, 2, 3, 4})}, {f32, codes_of({0})}}};
+  const BlockCase c{TakeAmax{of("te-current", {2, 2}), 0},
+                    {{f32, codes_of({1, 2, 3, 4})}, {f32, codes_of({0})}}};
   EXPECT_EQ(result("cpu", c, 1), codes_of({4}));
   EXPECT_EQ(result("faulty:amax-without-last-row", c, 1), codes_of({2}));
   EXPECT_EQ(origin_of(difference("amax-without-last-row", c)), "b1[0] of the block raised from");
 }
 
 TEST(BlockFaults, ScaleRoundedUp) {
-  const Case wide{ScaleFromAmax{of("te-block-1x128", {1, 128})},
-                  {{f32, codes_of({7})}, {f32, codes_of({0})}, {f32, codes_of({0, 0, 0, 0})}}};
+  const BlockCase wide{ScaleFromAmax{of("te-block-1x128", {1, 128})},
+                       {{f32, codes_of({7})}, {f32, codes_of({0})}, {f32, codes_of({0, 0, 0, 0})}}};
   EXPECT_EQ(result("cpu", wide, 1), codes_of({64}));
   EXPECT_EQ(result("cpu", wide, 2), codes_of({0x1p-6f, 0, 0, 0}));
   EXPECT_EQ(result("faulty:scale-rounded-up", wide, 1), codes_of({32}));
@@ -118,8 +119,8 @@ TEST(BlockFaults, ScaleRoundedUp) {
 
 TEST(BlockFaults, DoubleRoundedCodes) {
   // 17.00390625 lies above the tie of 16 and 18; in bf16 it is the tie, which goes to 16.
-  const Case c{QuantizeBlocks{of("te-current", {1, 2}), 0},
-               {{f32, codes_of({17.00390625f, 1})}, {f32, codes_of({1})}, {e4m3, {0, 0}}}};
+  const BlockCase c{QuantizeBlocks{of("te-current", {1, 2}), 0},
+                    {{f32, codes_of({17.00390625f, 1})}, {f32, codes_of({1})}, {e4m3, {0, 0}}}};
   EXPECT_EQ(result("cpu", c, 2), (Codes{0x59, 0x38}));
   EXPECT_EQ(result("faulty:double-rounded-codes", c, 2), (Codes{0x58, 0x38}));
   EXPECT_EQ(origin_of(difference("double-rounded-codes", c)), "b2[0] source factor");
@@ -129,12 +130,12 @@ TEST(BlockFaults, ColumnOfRowCodes) {
   // fp8 3.8, m5: a row with 7168 in it.
   std::vector<float> values(32, 0.046875f);
   values[0] = 7168;
-  const Case c{QuantizeMatrix{of("te-mxfp8", {1, 32})},
-               {{f32, codes_of(values)},
-                {e4m3, Codes(32)},
-                {u8, Codes(128 * 4)},
-                {e4m3, Codes(32)},
-                {u8, Codes(4 * 128)}}};
+  const BlockCase c{QuantizeMatrix{of("te-mxfp8", {1, 32})},
+                    {{f32, codes_of(values)},
+                     {e4m3, Codes(32)},
+                     {u8, Codes(128 * 4)},
+                     {e4m3, Codes(32)},
+                     {u8, Codes(4 * 128)}}};
   EXPECT_EQ(result("cpu", c, 3)[1], 0x7Cu);
   EXPECT_EQ(result("faulty:column-of-row-codes", c, 3), result("cpu", c, 1));
   EXPECT_EQ(result("faulty:column-of-row-codes", c, 3)[1], 0x02u);
@@ -143,42 +144,42 @@ TEST(BlockFaults, ColumnOfRowCodes) {
 
 TEST(BlockFaults, GridNotTransposed) {
   const recipe::Extent extent{128, 256};
-  const Case c{DeriveColumnCopy{of("te-block-128x128", extent)},
-               {{e4m3, Codes(static_cast<std::size_t>(extent.numel()), 0x38)},
-                {f32, codes_of({1, 64, 0, 0})},
-                {e4m3, Codes(static_cast<std::size_t>(extent.numel()))},
-                {f32, Codes(2 * 4)}}};
+  const BlockCase c{DeriveColumnCopy{of("te-block-128x128", extent)},
+                    {{e4m3, Codes(static_cast<std::size_t>(extent.numel()), 0x38)},
+                     {f32, codes_of({1, 64, 0, 0})},
+                     {e4m3, Codes(static_cast<std::size_t>(extent.numel()))},
+                     {f32, Codes(2 * 4)}}};
   EXPECT_EQ(result("cpu", c, 3), codes_of({1, 0, 0, 0, 64, 0, 0, 0}));
   EXPECT_EQ(result("faulty:grid-not-transposed", c, 3), codes_of({1, 64, 0, 0, 64, 0, 0, 0}));
   EXPECT_EQ(origin_of(difference("grid-not-transposed", c)), "b3[1]") << "padding comes from nothing";
 }
 
 TEST(BlockFaults, SwizzledScales) {
-  const Case c{ScaleFromAmax{of("te-mxfp8", {2, 32})},
-               {{f32, codes_of({448, 896})}, {f32, codes_of({0, 0})}, {u8, Codes(128 * 4)}}};
+  const BlockCase c{ScaleFromAmax{of("te-mxfp8", {2, 32})},
+                    {{f32, codes_of({448, 896})}, {f32, codes_of({0, 0})}, {u8, Codes(128 * 4)}}};
   const Codes right = result("cpu", c, 2), wrong = result("faulty:swizzled-scales", c, 2);
   EXPECT_EQ(right[0], 0x7Fu);
   EXPECT_EQ(right[4], 0x80u) << "row 1";
   EXPECT_EQ(wrong[4], 0u);
   EXPECT_EQ(wrong[16], 0x80u);
   EXPECT_EQ(origin_of(difference("swizzled-scales", c)), "b2[4] amax");
-  const Case fp32{ScaleFromAmax{of("te-current", {1, 1})},
-                  {{f32, codes_of({7})}, {f32, codes_of({0})}, {f32, codes_of({0})}}};
+  const BlockCase fp32{ScaleFromAmax{of("te-current", {1, 1})},
+                       {{f32, codes_of({7})}, {f32, codes_of({0})}, {f32, codes_of({0})}}};
   EXPECT_EQ(result("faulty:swizzled-scales", fp32, 2), result("cpu", fp32, 2)) << "no order to mistake";
 }
 
 TEST(BlockFaults, FrozenHistory) {
-  const Case c{CloseDelayedStep{},
-               {{f32, codes_of({7})}, {f32, codes_of({1, 2, 3})}, {f32, codes_of({1, 1})}}};
+  const BlockCase c{CloseDelayedStep{},
+                    {{f32, codes_of({7})}, {f32, codes_of({1, 2, 3})}, {f32, codes_of({1, 1})}}};
   EXPECT_EQ(result("cpu", c, 1), codes_of({0, 3, 7}));
   EXPECT_EQ(result("faulty:frozen-history", c, 1), codes_of({1, 2, 3}));
   EXPECT_EQ(origin_of(difference("frozen-history", c)), "b1[0] amax of the group history");
 }
 
 TEST(BlockFaults, LoseMaximum) {
-  const Case c{Communicate{Collective::all_reduce, Reduction::maximum, 3},
-               {{f32, codes_of({3, 1, 2})}, {f32, codes_of({0, 0, 0})}},
-               3};
+  const BlockCase c{Communicate{Collective::all_reduce, Reduction::maximum, 3},
+                    {{f32, codes_of({3, 1, 2})}, {f32, codes_of({0, 0, 0})}},
+                    3};
   EXPECT_EQ(result("cpu", c, 1), codes_of({3, 3, 3}));
   EXPECT_EQ(result("faulty:lose-maximum", c, 1), codes_of({3, 1, 2}));
   EXPECT_EQ(result("faulty:skip-last-rank", c, 1), codes_of({3, 3, 3})) << "of sums only";

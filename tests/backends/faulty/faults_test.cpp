@@ -50,7 +50,7 @@ void expect(const std::string& fault, const Action& action, const std::vector<Op
   EXPECT_EQ(values_of(type, result_of("faulty:" + fault, action, operands)), wrong) << fault;
 }
 
-constexpr DType f32 = DType::f32, bf16 = DType::bf16, f16 = DType::f16;
+using enum DType;
 
 Communicate all_reduce(Reduction reduction) {
   return {Collective::all_reduce, reduction, 3};

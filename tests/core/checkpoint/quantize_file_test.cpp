@@ -18,7 +18,7 @@ namespace {
 
 using namespace recipe;
 
-constexpr Extent kExtent{256, 384};
+constexpr Extent kMatrix{256, 384};
 
 std::vector<std::byte> bytes_in(const TensorFiles& files, std::string_view name) {
   const StoredTensor* tensor = files.find(name);
@@ -39,7 +39,7 @@ class QuantizeFileTest : public testing::Test {
     std::mt19937 random(11);
     std::normal_distribution<float> normal(0, 0.1f);
     std::vector<std::uint16_t> codes;
-    for (std::int64_t i = 0; i < kExtent.numel(); ++i) {
+    for (std::int64_t i = 0; i < kMatrix.numel(); ++i) {
       codes.push_back(f32_to_bf16(normal(random)));
       values.push_back(bf16_to_f32(codes.back()));
     }
@@ -47,7 +47,7 @@ class QuantizeFileTest : public testing::Test {
   }
   void write(const char* name, std::span<const std::uint16_t> codes) {
     const std::vector<NewTensor> tensors = {{.name = "ids", .shape = {3}, .type = *find_element_type("I64")},
-                                            {"w", DType::bf16, {kExtent.rows, kExtent.columns}},
+                                            {"w", DType::bf16, {kMatrix.rows, kMatrix.columns}},
                                             {"norm", DType::f32, {2}}};
     SafetensorsWriter writer(folder.path() / name, tensors, {{"from", "a test"}});
     writer.append(std::vector<std::byte>(24, std::byte{1}));
@@ -88,8 +88,8 @@ TEST_F(QuantizeFileTest, IsTheCopyOfTheWholeByEveryRecipe) {
     plan.shape = ScaleShape::padded;
     ASSERT_TRUE(write_quantized(in, plan, out(), {.threads = 2}));
     const TensorFiles files(out());
-    expect_copy(files, recipe, Direction::row, {kExtent, values});
-    expect_copy(files, recipe, Direction::column, {kExtent, values});
+    expect_copy(files, recipe, Direction::row, {kMatrix, values});
+    expect_copy(files, recipe, Direction::column, {kMatrix, values});
     EXPECT_EQ(bytes_in(files, "ids"), std::vector<std::byte>(24, std::byte{1}));
     EXPECT_EQ(bytes_in(files, "norm"), std::vector<std::byte>(8, std::byte{2}));
     EXPECT_EQ(files.find("ids")->entry->type.name, "I64");
@@ -106,13 +106,13 @@ TEST_F(QuantizeFileTest, AGridIsOneScaleABlockInOrder) {
   const TensorFiles files(out());
   EXPECT_EQ(files.find("w_scale_inv")->entry->shape, (std::vector<std::int64_t>{256, 3}));
   const QuantizedCopy rows =
-      quantize(*find_recipe("te-block-1x128"), {Direction::row, FormatId::e4m3, 1}, {kExtent, values});
+      quantize(*find_recipe("te-block-1x128"), {Direction::row, FormatId::e4m3, 1}, {kMatrix, values});
   const auto grid = grid_in(rows.scales, find_recipe("te-block-1x128")->row_scales);
   EXPECT_EQ(std::memcmp(grid.data(), bytes_in(files, "w_scale_inv").data(), grid.size() * 4), 0);
 }
 
 TEST_F(QuantizeFileTest, AnInfinityIsRefusedByNameUnlessTheRecipeShallDecide) {
-  std::vector<std::uint16_t> codes(static_cast<std::size_t>(kExtent.numel()), 0x3f80);
+  std::vector<std::uint16_t> codes(static_cast<std::size_t>(kMatrix.numel()), 0x3f80);
   codes[384 * 5 + 17] = 0xff80;
   write("bad.safetensors", codes);
   const TensorFiles in(folder.path() / "bad.safetensors");
@@ -150,7 +150,7 @@ TEST_F(QuantizeFileTest, ProgressEndsAtAllBytes) {
   std::int64_t last = 0;
   const WriteOptions options{.threads = 2, .progress = [&](std::int64_t bytes) { last = bytes; }};
   ASSERT_TRUE(write_quantized(in, plan_of(in, "te-mxfp8"), out(), options));
-  EXPECT_EQ(last, kExtent.numel() * 2 + 24 + 8);
+  EXPECT_EQ(last, kMatrix.numel() * 2 + 24 + 8);
 }
 
 }  // namespace

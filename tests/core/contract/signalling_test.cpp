@@ -36,7 +36,7 @@ void hook(TinyPlan& p, HookAction action) {
   if (action == HookAction::add || action == HookAction::copy) p.fold(action == HookAction::add, p.main);
 }
 /// The destination as a step of a persistent owner begins.
-void begin(TinyPlan& p) {
+void zeroed(TinyPlan& p) {
   p.zero(p.all(p.main));
 }
 
@@ -67,8 +67,8 @@ void deferred(TinyPlan& p, bool says_so) {
 
 TEST(Signalling, AFlagOfADeferredWriteIsNoLie) {
   expect_rows({
-      {"deferred", [](TinyPlan& p) { begin(p), deferred(p, true); }, ""},
-      {"not said", [](TinyPlan& p) { begin(p), deferred(p, false); }, "W11"},
+      {"deferred", [](TinyPlan& p) { zeroed(p), deferred(p, true); }, ""},
+      {"not said", [](TinyPlan& p) { zeroed(p), deferred(p, false); }, "W11"},
   });
 }
 
@@ -84,7 +84,7 @@ TEST(Signalling, AParameterStaysOutUntilItThaws) {
 TEST(Signalling, AnInterruptForgetsWhatWasSaid) {
   for (const bool interrupted : {false, true}) {
     TinyPlan tiny;
-    begin(tiny);
+    zeroed(tiny);
     say(tiny, Flag{true});
     if (interrupted) tiny.op(Interrupt{Ended::attempt}, Purpose::none);
     hook(tiny, HookAction::drop);
@@ -94,17 +94,17 @@ TEST(Signalling, AnInterruptForgetsWhatWasSaid) {
 
 TEST(Signalling, ARaisedFlagHasItsWrite) {
   expect_rows({
-      {"written", [](TinyPlan& p) { begin(p), fused(p), hook(p, HookAction::drop); }, ""},
+      {"written", [](TinyPlan& p) { zeroed(p), fused(p), hook(p, HookAction::drop); }, ""},
       {"written later, as delayed execution does",
-       [](TinyPlan& p) { begin(p), say(p, Flag{true}), p.write(1, p.main), hook(p, HookAction::drop); }, ""},
-      {"never written", [](TinyPlan& p) { begin(p), say(p, Flag{true}), hook(p, HookAction::drop); }, "W11"},
+       [](TinyPlan& p) { zeroed(p), say(p, Flag{true}), p.write(1, p.main), hook(p, HookAction::drop); }, ""},
+      {"never written", [](TinyPlan& p) { zeroed(p), say(p, Flag{true}), hook(p, HookAction::drop); }, "W11"},
       {"one of two written",
-       [](TinyPlan& p) { begin(p), fused(p), say(p, Flag{true}), hook(p, HookAction::drop); }, "W11"},
+       [](TinyPlan& p) { zeroed(p), fused(p), say(p, Flag{true}), hook(p, HookAction::drop); }, "W11"},
       {"written in two parts",
-       [](TinyPlan& p) { begin(p), part(p, 0), part(p, 1), say(p, Flag{true}), hook(p, HookAction::drop); },
+       [](TinyPlan& p) { zeroed(p), part(p, 0), part(p, 1), say(p, Flag{true}), hook(p, HookAction::drop); },
        ""},
       {"a part written",
-       [](TinyPlan& p) { begin(p), part(p, 0), say(p, Flag{true}), hook(p, HookAction::drop); }, "W11"},
+       [](TinyPlan& p) { zeroed(p), part(p, 0), say(p, Flag{true}), hook(p, HookAction::drop); }, "W11"},
   });
 }
 
@@ -112,43 +112,45 @@ TEST(Signalling, TheFlagSpeaksOfOneInterval) {
   expect_rows({
       {"sticky, and the next use is fused too",
        [](TinyPlan& p) {
-         begin(p), fused(p), hook(p, HookAction::drop), fused(p), hook(p, HookAction::drop);
+         zeroed(p), fused(p), hook(p, HookAction::drop), fused(p), hook(p, HookAction::drop);
        },
        ""},
       {"sticky, so a real gradient is dropped",
-       [](TinyPlan& p) { begin(p), fused(p), hook(p, HookAction::drop), real(p), hook(p, HookAction::drop); },
+       [](TinyPlan& p) {
+         zeroed(p), fused(p), hook(p, HookAction::drop), real(p), hook(p, HookAction::drop);
+       },
        "W12"},
       {"lowered between two intervals",
        [](TinyPlan& p) {
-         begin(p), fused(p), hook(p, HookAction::drop), say(p, Flag{false}), real(p);
+         zeroed(p), fused(p), hook(p, HookAction::drop), say(p, Flag{false}), real(p);
          hook(p, HookAction::add);
        },
        ""},
       {"lowered before the hook, which adds the placeholder",
-       [](TinyPlan& p) { begin(p), fused(p), say(p, Flag{false}), hook(p, HookAction::add); }, "W12"},
+       [](TinyPlan& p) { zeroed(p), fused(p), say(p, Flag{false}), hook(p, HookAction::add); }, "W12"},
       {"lowered before the hook, which copies",
-       [](TinyPlan& p) { begin(p), fused(p), real(p), say(p, Flag{false}), hook(p, HookAction::copy); },
+       [](TinyPlan& p) { zeroed(p), fused(p), real(p), say(p, Flag{false}), hook(p, HookAction::copy); },
        "W12"},
       {"lowered before the hook, which zero-fills",
-       [](TinyPlan& p) { begin(p), fused(p), say(p, Flag{false}), hook(p, HookAction::zero_fill); }, "W12"},
+       [](TinyPlan& p) { zeroed(p), fused(p), say(p, Flag{false}), hook(p, HookAction::zero_fill); }, "W12"},
   });
 }
 
 TEST(Signalling, TheHookAddsExactlyWhatIsMissing) {
   expect_rows({
-      {"unfused, added", [](TinyPlan& p) { begin(p), real(p), hook(p, HookAction::add); }, ""},
-      {"unfused, copied onto zeros", [](TinyPlan& p) { begin(p), real(p), hook(p, HookAction::copy); }, ""},
+      {"unfused, added", [](TinyPlan& p) { zeroed(p), real(p), hook(p, HookAction::add); }, ""},
+      {"unfused, copied onto zeros", [](TinyPlan& p) { zeroed(p), real(p), hook(p, HookAction::copy); }, ""},
       {"unfused twice, added",
-       [](TinyPlan& p) { begin(p), real(p), hook(p, HookAction::add), real(p), hook(p, HookAction::add); },
+       [](TinyPlan& p) { zeroed(p), real(p), hook(p, HookAction::add), real(p), hook(p, HookAction::add); },
        ""},
       {"unfused twice, the second copied over",
-       [](TinyPlan& p) { begin(p), real(p), hook(p, HookAction::add), real(p), hook(p, HookAction::copy); },
+       [](TinyPlan& p) { zeroed(p), real(p), hook(p, HookAction::add), real(p), hook(p, HookAction::copy); },
        "W13"},
-      {"mixed, added", [](TinyPlan& p) { begin(p), fused(p), real(p), hook(p, HookAction::add); }, ""},
-      {"mixed, dropped", [](TinyPlan& p) { begin(p), fused(p), real(p), hook(p, HookAction::drop); }, "W13"},
-      {"mixed, copied", [](TinyPlan& p) { begin(p), fused(p), real(p), hook(p, HookAction::copy); }, "W13"},
-      {"unfused, nothing done", [](TinyPlan& p) { begin(p), real(p), hook(p, HookAction::nothing); }, "W13"},
-      {"fused, nothing done", [](TinyPlan& p) { begin(p), fused(p), hook(p, HookAction::nothing); }, ""},
+      {"mixed, added", [](TinyPlan& p) { zeroed(p), fused(p), real(p), hook(p, HookAction::add); }, ""},
+      {"mixed, dropped", [](TinyPlan& p) { zeroed(p), fused(p), real(p), hook(p, HookAction::drop); }, "W13"},
+      {"mixed, copied", [](TinyPlan& p) { zeroed(p), fused(p), real(p), hook(p, HookAction::copy); }, "W13"},
+      {"unfused, nothing done", [](TinyPlan& p) { zeroed(p), real(p), hook(p, HookAction::nothing); }, "W13"},
+      {"fused, nothing done", [](TinyPlan& p) { zeroed(p), fused(p), hook(p, HookAction::nothing); }, ""},
   });
 }
 
@@ -165,7 +167,7 @@ TEST(Signalling, NobodyReturnsTheDestination) {
 
 TEST(Signalling, EachRankAndParameterHasItsOwnInterval) {
   TinyPlan p;
-  begin(p);
+  zeroed(p);
   p.ranks = {Rank{0}};
   fused(p);
   hook(p, HookAction::drop);
@@ -182,7 +184,7 @@ TEST(Signalling, EachRankAndParameterHasItsOwnInterval) {
 TEST(Signalling, TheFoldOfABrokenHookIsNotReportedAgain) {
   TinyPlan p;
   p.ranks = {Rank{0}};
-  begin(p);
+  zeroed(p);
   fused(p);
   real(p);
   hook(p, HookAction::copy);

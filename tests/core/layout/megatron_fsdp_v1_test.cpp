@@ -9,14 +9,14 @@
 namespace shardcheck::layout {
 namespace {
 
-Buffer only(const std::vector<std::vector<std::int64_t>>& shapes, std::int32_t world) {
+Buffer packed_buffer(const std::vector<std::vector<std::int64_t>>& shapes, std::int32_t world) {
   return megatron_fsdp_v1(of_shapes(shapes), {.world = world}).buffers.at(0);
 }
 
 // Table (a) shows step 4 alone, in registration order (see gap_packing_test.cpp); step 3 walks the wider row
 // first.
 TEST(MegatronFsdpV1, A_AFragmentInAGap) {
-  const Buffer buffer = only({{5, 4}, {2, 6}, {3}}, 2);
+  const Buffer buffer = packed_buffer({{5, 4}, {2, 6}, {3}}, 2);
   EXPECT_EQ(buffer.chunk, 12);
   EXPECT_EQ(offsets(buffer, 3), (Numbers{12, 0, 32}));
   EXPECT_EQ(buffer.size, 48);
@@ -24,7 +24,7 @@ TEST(MegatronFsdpV1, A_AFragmentInAGap) {
 }
 
 TEST(MegatronFsdpV1, B_AConjugate) {
-  const Buffer buffer = only({{2, 6}, {4, 4}, {4, 4}, {1, 2}, {1, 6}}, 5);
+  const Buffer buffer = packed_buffer({{2, 6}, {4, 4}, {4, 4}, {1, 2}, {1, 6}}, 5);
   EXPECT_EQ(buffer.chunk, 12);
   EXPECT_EQ(offsets(buffer, 5), (Numbers{0, 12, 32, 28, 48}));
   EXPECT_EQ(buffer.size, 60);
@@ -33,7 +33,7 @@ TEST(MegatronFsdpV1, B_AConjugate) {
 }
 
 TEST(MegatronFsdpV1, C_RowsDescending) {
-  const Buffer buffer = only({{5, 4}, {4, 4}, {3, 6}, {1, 2}}, 3);
+  const Buffer buffer = packed_buffer({{5, 4}, {4, 4}, {3, 6}, {1, 2}}, 3);
   EXPECT_EQ(offsets(buffer, 4), (Numbers{36, 20, 0, 18}));
   EXPECT_EQ(buffer.size, 72);
   EXPECT_EQ(spelled_ranks(buffer),
@@ -58,7 +58,7 @@ TEST(MegatronFsdpV1, D_FourGroups) {
 }
 
 TEST(MegatronFsdpV1, E_FewerRowsThanRanks) {
-  const Buffer buffer = only({{3, 8}, {8}}, 8);
+  const Buffer buffer = packed_buffer({{3, 8}, {8}}, 8);
   EXPECT_EQ(offsets(buffer, 2), (Numbers{0, 24}));
   EXPECT_EQ(buffer.size, 64);
   EXPECT_EQ(spelled_ranks(buffer),
@@ -66,7 +66,7 @@ TEST(MegatronFsdpV1, E_FewerRowsThanRanks) {
 }
 
 TEST(MegatronFsdpV1, F_ATailFragmentIsCutInsideARow) {  // B15, reproduced
-  const Buffer buffer = only({{1, 3}, {2, 2}}, 2);
+  const Buffer buffer = packed_buffer({{1, 3}, {2, 2}}, 2);
   EXPECT_EQ(buffer.chunk, 6);
   EXPECT_EQ(spelled_ranks(buffer), (Strings{"P0[0:3]@0 P1[0:3]@3", "P1[3:4]@0"}));
 }
@@ -80,9 +80,9 @@ TEST(MegatronFsdpV1, G_HfsdpShardIsInnerMajor) {
 
 // shard-layouts 2.5: C is not monotone (B16), and rows of small tensors are ignored.
 TEST(MegatronFsdpV1, ChunkFactorQuirks) {
-  EXPECT_EQ(only({{2, 5}, {2, 3}, {3, 6}}, 1).chunk, 30);
-  EXPECT_EQ(only({{2, 5}, {2, 3}, {3, 6}, {3, 8}}, 1).chunk, 24);
-  EXPECT_EQ(only({{1, 18432}, {1, 16384}, {2, 7168}, {3, 512}}, 1).chunk, 18432);
+  EXPECT_EQ(packed_buffer({{2, 5}, {2, 3}, {3, 6}}, 1).chunk, 30);
+  EXPECT_EQ(packed_buffer({{2, 5}, {2, 3}, {3, 6}, {3, 8}}, 1).chunk, 24);
+  EXPECT_EQ(packed_buffer({{1, 18432}, {1, 16384}, {2, 7168}, {3, 512}}, 1).chunk, 18432);
 }
 
 TEST(MegatronFsdpV1, VirtualShardsOfNoShardDoNotCover) {  // B18, reproduced
@@ -93,7 +93,7 @@ TEST(MegatronFsdpV1, VirtualShardsOfNoShardDoNotCover) {  // B18, reproduced
 
 TEST(MegatronFsdpV1, AZeroRowIsRejected) {
   try {
-    only({{2}, {4, 0}}, 2);
+    packed_buffer({{2}, {4, 0}}, 2);
     FAIL() << "accepted";
   } catch (const Rejected& rejected) {
     EXPECT_EQ(rejected.reason(), Reason::zero_row_size);

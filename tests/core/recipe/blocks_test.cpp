@@ -5,13 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 #include <vector>
+
+#include "tests/core/recipe/special.h"
 
 namespace shardcheck::recipe {
 namespace {
-
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 TEST(Blocks, EdgesHoldTheElementsThatExist) {
   const Blocks rows = blocks_of({.along = 4, .across = 1}, Direction::row, {3, 10});
@@ -55,7 +54,7 @@ TEST(Blocks, ANanIsDroppedOrArrivesWhereverItStands) {
     EXPECT_TRUE(std::isnan(propagated));
   }
   EXPECT_EQ(larger(AmaxNan::drop, 0, kNan), 0.0f) << "a group of nothing but NaN";
-  EXPECT_TRUE(std::isnan(larger(AmaxNan::propagate, kNan, std::numeric_limits<float>::infinity())));
+  EXPECT_TRUE(std::isnan(larger(AmaxNan::propagate, kNan, kInfinity)));
 }
 
 }  // namespace

@@ -4,13 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
+
+#include "tests/core/recipe/special.h"
 
 namespace shardcheck::recipe {
 namespace {
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 TEST(Delayed, ScalesThatAreUsed) {
   const DelayedOptions options{.history_length = 3};

@@ -6,17 +6,14 @@
 
 #include <bit>
 #include <cmath>
-#include <limits>
 
 #include "core/numerics/decode.h"
 #include "core/numerics/philox.h"
 #include "core/recipe/catalogue.h"
+#include "tests/core/recipe/special.h"
 
 namespace shardcheck::recipe {
 namespace {
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 BlockScale scale(std::string_view name, float amax, FormatId elements = FormatId::e4m3) {
   return scales_of(*find_recipe(name), elements, {.amaxes = {&amax, 1}, .tensor_amax = amax}).blocks[0];

@@ -17,9 +17,9 @@ namespace shardcheck {
 namespace {
 
 /// Casts fp32 by a chain of roundings, whatever policy it is asked for.
-class StubbornMachine final : public Backend {
+class ChainMachine final : public Backend {
  public:
-  explicit StubbornMachine(std::vector<CastStep> steps) : steps_(std::move(steps)) {}
+  explicit ChainMachine(std::vector<CastStep> steps) : steps_(std::move(steps)) {}
   BackendInfo info() const override { return {"stubborn", "", "ideal"}; }
   void write(const Plan&, Rank, View view, std::span<const std::byte> bytes) override {
     bytes_[view.buffer.value].assign(bytes.begin(), bytes.end());
@@ -42,7 +42,7 @@ class StubbornMachine final : public Backend {
 
 /// The clauses that a machine breaks when it is asked for nv_saturating of fp32 into E4M3.
 std::set<std::string> broken_by(std::vector<CastStep> steps) {
-  StubbornMachine machine(std::move(steps));
+  ChainMachine machine(std::move(steps));
   std::set<std::string> clauses;
   for (std::uint64_t number = 0; number < 400; ++number) {
     const auto drawn = cast_kind().draw({.seed = 2, .number = number});

@@ -95,14 +95,14 @@ TEST(Exactness, ABoundIsNoLargerThanItsRoundings) {
   EXPECT_LT(growth(), 3 * 7 * 0x1p-8);
 }
 
-struct Case {
+struct DigitCase {
   std::string_view name;
   void (*vary)(Scenario& s);
   bool is_exact;
 };
 
 TEST(Exactness, Table) {
-  const Case cases[] = {
+  const DigitCase cases[] = {
       {"provenance on two ranks", [](Scenario&) {}, true},
       {"1/3", [](Scenario& s) { s.ranks = 3; }, false},
       {"1/4 over groups of 2",
@@ -126,7 +126,7 @@ TEST(Exactness, Table) {
       {"the same, fused", [](Scenario& s) { s.data = DataMode::integers, s.tokens = 65, s.microbatches = 1; },
        true},
   };
-  for (const Case& c : cases) {
+  for (const DigitCase& c : cases) {
     Scenario s = base(Strategy::megatron_ddp);
     c.vary(s);
     EXPECT_EQ(exactness_of(s, ScenarioData(s), 0).is_exact, c.is_exact) << c.name;

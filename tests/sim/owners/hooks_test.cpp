@@ -32,7 +32,7 @@ constexpr Strategy kDdp = Strategy::megatron_ddp, kOptim = Strategy::fsdp_optim,
                    kLease = Strategy::fsdp_optim_grads;
 constexpr WriteMode kToday = WriteMode::te_module, kReference = WriteMode::r5;
 
-struct Case {
+struct HookCase {
   std::string_view name;
   Strategy strategy;
   WriteMode mode;
@@ -45,7 +45,7 @@ struct Case {
 constexpr std::string_view kMixedAdd = "undefine zero-dummy dummy+ hook+ fold+";
 constexpr std::string_view kMixedCopy = "undefine zero-dummy dummy+ hook= fold=";
 
-const Case kCases[] = {
+const HookCase kHookCases[] = {
     {"no gradient", kDdp, kReference, false, {}, ""},
     {"fused", kDdp, kReference, false, {.added = true, .touched = true, .dummies = 1}, "drop"},
     {"unfused on zeros", kDdp, kReference, false, {.known_zero = true, .real = 1}, "hook+ fold+"},
@@ -72,7 +72,7 @@ const Case kCases[] = {
 };
 
 TEST(Hooks, Table) {
-  for (const Case& c : kCases) {
+  for (const HookCase& c : kHookCases) {
     Scenario s = base(c.strategy);
     s.write_mode = c.mode;
     if (c.mixed) s.uses = {{0, Producer::unfused}, {0, Producer::fused}};

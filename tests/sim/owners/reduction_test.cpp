@@ -21,7 +21,7 @@ double total_scale(const Scenario& s) {
   return total;
 }
 
-struct Case {
+struct ScaleCase {
   Loss loss;
   Scaling scaling;
   std::string_view words;  // between the last hook and the optimizer, of a dense parameter
@@ -29,14 +29,14 @@ struct Case {
 };
 
 TEST(Reduction, TheTotalScaleDoesNotDependOnItsPlace) {
-  const Case cases[] = {
+  const ScaleCase cases[] = {
       {Loss::mean, Scaling::before, "scale AR finish", "scale AR finish"},
       {Loss::mean, Scaling::in_collective, "AR-avg finish", "scale AR-avg finish"},
       {Loss::mean, Scaling::finalize, "AR divide finish", "AR divide finish"},
       {Loss::per_token, Scaling::before, "AR divide finish", "AR divide finish"},
       {Loss::per_token, Scaling::in_collective, "AR divide finish", "AR divide finish"},
   };
-  for (const Case& c : cases) {
+  for (const ScaleCase& c : cases) {
     for (const bool expert : {false, true}) {
       Scenario s = base(Strategy::megatron_ddp);
       s.overlap = false;

@@ -63,7 +63,7 @@ TEST(Planner, StepsAndMicrobatchesAreMarked) {
 }
 
 /// One step of one microbatch with two uses of one weight.
-Scenario repeated(Strategy strategy) {
+Scenario used_twice(Strategy strategy) {
   Scenario s = base(strategy);
   s.steps = s.microbatches = 1;
   s.uses = {{0}, {0}};
@@ -71,13 +71,13 @@ Scenario repeated(Strategy strategy) {
 }
 
 TEST(Planner, ARecomputationIsMarkedAndLeavesNothing) {
-  Scenario s = repeated(Strategy::megatron_ddp);
+  Scenario s = used_twice(Strategy::megatron_ddp);
   s.loop.recompute.units = {0};
   EXPECT_EQ(story(plan_of(s), 0).find("[ zero | recompute( ) write1 flag dummy write1 flag dummy drop"), 0u);
 }
 
 TEST(Planner, AStepThatIsGivenUpBeginsAgain) {
-  Scenario s = repeated(Strategy::megatron_ddp);
+  Scenario s = used_twice(Strategy::megatron_ddp);
   s.loop.aborts = {{.step = 0, .microbatch = 0, .after_uses = 1}};
   EXPECT_EQ(story(plan_of(s), 0)
                 .find("[ zero | write1 flag dummy record@r wait abort [ zero | write1 flag dummy "
@@ -189,7 +189,7 @@ const std::pair<std::string_view, void (*)(Scenario& s)> kVariations[] = {
     {"delayed", [](Scenario& s) { s.execution = Execution::delayed; }},
     {"graph", [](Scenario& s) { s.execution = Execution::graph; }},
     {"one microbatch", [](Scenario& s) { s.microbatches = 1; }},
-    {"repeated", [](Scenario& s) { s.uses.push_back({0}); }},
+    {"used_twice", [](Scenario& s) { s.uses.push_back({0}); }},
     {"tied",
      [](Scenario& s) {
        s.uses.push_back({0, Producer::unfused, 1});

@@ -9,49 +9,49 @@
 namespace shardcheck {
 namespace {
 
-std::string sentence(const std::string& text) {
+std::string refusal(const std::string& text) {
   return tests::sentence_of([&] { check_json_text(text, "f.json"); });
 }
 
 TEST(JsonText, EmptyTextsAreRefused) {
   for (const char* text : {"", " ", "\n\t\r\n"})
-    EXPECT_EQ(sentence(text), "f.json: the file is empty; give a scenario as a JSON object");
+    EXPECT_EQ(refusal(text), "f.json: the file is empty; give a scenario as a JSON object");
 }
 
 TEST(JsonText, BinaryIsRefused) {
-  EXPECT_EQ(sentence(std::string("{}\0", 3)), "f.json: byte 2 is NUL, so this is no text; give a JSON file");
+  EXPECT_EQ(refusal(std::string("{}\0", 3)), "f.json: byte 2 is NUL, so this is no text; give a JSON file");
 }
 
 TEST(JsonText, OnlyUtf8Passes) {
   for (const char* good : {"\"A\"", "\xC2\x80", "\xDF\xBF", "\xE0\xA0\x80", "\xED\x9F\xBF", "\xEE\x80\x80",
                            "\xEF\xBF\xBF", "\xF0\x90\x80\x80", "\xF4\x8F\xBF\xBF", "\xEF\xBB\xBF{}"})
-    EXPECT_EQ(sentence(good), "") << good;
+    EXPECT_EQ(refusal(good), "") << good;
   for (const char* bad :
        {"\x80", "\xC1\xBF", "\xC2", "\xE0\x9F\xBF", "\xED\xA0\x80", "\xE2\x82", "\xE2\x82(",
         "\xF0\x8F\xBF\xBF", "\xF4\x90\x80\x80", "\xF0\x90\x80(", "\xF5\x80\x80\x80", "\xFF"})
-    EXPECT_NE(sentence(bad).find("is not UTF-8"), std::string::npos);
-  EXPECT_EQ(sentence("{\"\xFF\"}"), "f.json: byte 2 (0xff) is not UTF-8; save the file as UTF-8");
+    EXPECT_NE(refusal(bad).find("is not UTF-8"), std::string::npos);
+  EXPECT_EQ(refusal("{\"\xFF\"}"), "f.json: byte 2 (0xff) is not UTF-8; save the file as UTF-8");
 }
 
 TEST(JsonText, NestingIsLimited) {
   const std::string deepest(kMaxJsonDepth, '[');
-  EXPECT_EQ(sentence(deepest), "");
-  EXPECT_EQ(sentence(deepest + "{"),
+  EXPECT_EQ(refusal(deepest), "");
+  EXPECT_EQ(refusal(deepest + "{"),
             "f.json: brackets nest deeper than 16 at byte 16; a scenario nests 4 deep");
-  EXPECT_NE(sentence(std::string(kMaxJsonBytes, '[')).find("nest deeper"), std::string::npos);
+  EXPECT_NE(refusal(std::string(kMaxJsonBytes, '[')).find("nest deeper"), std::string::npos);
 }
 
 TEST(JsonText, BracketsInTextsAndBesideEachOtherDoNotNest) {
-  EXPECT_EQ(sentence("\"\\\"" + std::string(100, '[') + "\""), "");
+  EXPECT_EQ(refusal("\"\\\"" + std::string(100, '[') + "\""), "");
   std::string wide;
   for (int i = 0; i < 100; ++i) wide += "[]{}";
-  EXPECT_EQ(sentence(wide), "");
-  EXPECT_EQ(sentence("]]]}}}"), "");  // the parser's to refuse
+  EXPECT_EQ(refusal(wide), "");
+  EXPECT_EQ(refusal("]]]}}}"), "");  // the parser's to refuse
 }
 
 TEST(JsonText, SizeIsLimited) {
-  EXPECT_EQ(sentence(std::string(kMaxJsonBytes, '1')), "");
-  EXPECT_EQ(sentence(std::string(kMaxJsonBytes + 1, '[')),
+  EXPECT_EQ(refusal(std::string(kMaxJsonBytes, '1')), "");
+  EXPECT_EQ(refusal(std::string(kMaxJsonBytes + 1, '[')),
             "f.json: the text has 16777217 bytes; at most 16777216 are read");
 }
 

@@ -5,9 +5,9 @@
 namespace shardcheck {
 namespace {
 
-using Record = InFolder;
+using RecordVerb = InFolder;
 
-TEST_F(Record, ConformAgreesWithAnHonestRecording) {
+TEST_F(RecordVerb, ConformAgreesWithAnHonestRecording) {
   const CommandRun recorded =
       run({"record", "gemm", "--out", "r", "--cases", "60", "--profile", "hopper", "--seed", "3"});
   EXPECT_EQ(recorded.status, 0) << recorded.err;
@@ -17,7 +17,7 @@ TEST_F(Record, ConformAgreesWithAnHonestRecording) {
   EXPECT_TRUE(holds(judged.out, "60 cases, 60 agree")) << judged.out;
 }
 
-TEST_F(Record, ConformNamesAChangedBitAndAnotherArithmetic) {
+TEST_F(RecordVerb, ConformNamesAChangedBitAndAnotherArithmetic) {
   run({"record", "gemm", "--out", "r", "--cases", "20", "--profile", "hopper"});
   const auto json = nlohmann::json::parse(content_of("r/gemm.json"));
   std::string data = content_of("r/gemm.bin");
@@ -31,7 +31,7 @@ TEST_F(Record, ConformNamesAChangedBitAndAnotherArithmetic) {
   EXPECT_EQ(run({"conform", "ideal"}).status, 1);
 }
 
-TEST_F(Record, AFolderWithFilesIsRefusedAndAnEmptyOneTaken) {
+TEST_F(RecordVerb, AFolderWithFilesIsRefusedAndAnEmptyOneTaken) {
   write("full/note.txt", "mine");
   const CommandRun full = run({"record", "gemm", "--out", "full", "--cases", "1"});
   EXPECT_EQ(full.status, 2);

@@ -210,8 +210,8 @@ constexpr Kind kKinds[] = {
     {"nvfp4_row", "te-nvfp4", "te-nvfp4", two_levels},
 };
 
-const std::set<std::string, std::less<>> kInputs = {"name", "recipe", "seed", "rows",
-                                                    "cols", "format", "pow2"};
+const std::set<std::string, std::less<>> kQuestionFields = {"name", "recipe", "seed", "rows",
+                                                            "cols", "format", "pow2"};
 
 /// Every output that differs, in one sentence.
 std::string differences(const JsonFields& entry) {
@@ -231,7 +231,7 @@ std::string differences(const JsonFields& entry) {
 
   std::string sentence;
   for (const auto& [name, value] : entry.object().items()) {
-    if (kInputs.contains(name)) continue;
+    if (kQuestionFields.contains(name)) continue;
     if (outputs.contains(name) && outputs[name] == value) continue;
     sentence += fmt::format("{}{}: recorded {}, computed {}", sentence.empty() ? "" : "; ", name,
                             value.is_structured() ? "a list" : value.dump(),

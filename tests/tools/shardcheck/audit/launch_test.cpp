@@ -10,7 +10,7 @@
 namespace shardcheck {
 namespace {
 
-class Launch : public InFolder {
+class LaunchCases : public InFolder {
  protected:
   static LaunchOrder order(std::vector<AuditCase> cases, std::chrono::seconds time) {
     return {.cases = std::move(cases),
@@ -27,7 +27,7 @@ class Launch : public InFolder {
   const ProbeSetup stub_{.python = SHARDCHECK_STUB_PYTHON, .probe = "."};
 };
 
-TEST_F(Launch, LeavesATraceForEveryCaseInTheirOrder) {
+TEST_F(LaunchCases, LeavesATraceForEveryCaseInTheirOrder) {
   AuditCase other = audit_tests::small_case();
   other.scenario.steps = 1;
   const Launched launched = launch(stub_, order({audit_tests::small_case(), other}, std::chrono::minutes(2)));
@@ -37,7 +37,7 @@ TEST_F(Launch, LeavesATraceForEveryCaseInTheirOrder) {
   EXPECT_EQ(read_trace(launched.folders[1]).audited.scenario.steps, 1);
 }
 
-TEST_F(Launch, TellsTheProbeWhatItWasTold) {
+TEST_F(LaunchCases, TellsTheProbeWhatItWasTold) {
   ProbeSetup setup = stub_;
   setup.device = "cpu";
   setup.deadline = 17;
@@ -52,7 +52,7 @@ TEST_F(Launch, TellsTheProbeWhatItWasTold) {
   EXPECT_TRUE(holds(content_of("stub.log"), "--nproc-per-node 2 --max-restarts 0 bug.py"));
 }
 
-TEST_F(Launch, AProbeThatFailsWithoutAWordIsTheMachine) {
+TEST_F(LaunchCases, AProbeThatFailsWithoutAWordIsTheMachine) {
   try {
     launch(script("echo something else; exit 7"),
            order({audit_tests::small_case()}, std::chrono::minutes(2)));
@@ -63,7 +63,7 @@ TEST_F(Launch, AProbeThatFailsWithoutAWordIsTheMachine) {
   }
 }
 
-TEST_F(Launch, EndsWhatDoesNotEnd) {
+TEST_F(LaunchCases, EndsWhatDoesNotEnd) {
   const Launched launched =
       launch(script("exec sleep 600"), order({audit_tests::small_case()}, std::chrono::seconds(0)));
   EXPECT_TRUE(launched.was_cut);
@@ -75,7 +75,7 @@ TEST_F(Launch, EndsWhatDoesNotEnd) {
   EXPECT_TRUE(launch(script("exec sleep 600"), later).was_cut);
 }
 
-TEST_F(Launch, AScriptConfirmsByWhatItShows) {
+TEST_F(LaunchCases, AScriptConfirmsByWhatItShows) {
   write("right.py", "right");
   const Confirmation right = confirm(stub_, "right.py", 2);
   EXPECT_FALSE(right.shows);
