@@ -149,12 +149,21 @@ void Options::refuse_unknown(const std::vector<std::string>& words) const {
       verb, unknown_name({flag->substr(0, flag->find('=')), "flag", std::move(known), verb + " --help"}));
 }
 
+/// True also behind a flag that still lacks its value; behind "--" all words are arguments.
+bool Options::asks_for_help(const std::vector<std::string>& arguments) {
+  const auto end = std::ranges::find(arguments, "--");
+  return std::any_of(arguments.begin(), end,
+                     [](const std::string& word) { return word == "--help" || word == "-h"; });
+}
+
 bool Options::parse(const std::vector<std::string>& arguments, Session& session) const {
+  if (asks_for_help(arguments)) {
+    session.out << help();
+    return false;
+  }
   CLI::App app;
   app.allow_extras();
   app.set_help_flag();
-  bool wants_help = false;
-  app.add_flag("-h,--help", wants_help);
   Raw raw;
   raw.values.resize(flags_.size());
   for (std::size_t i = 0; i < flags_.size(); ++i) {
@@ -176,10 +185,6 @@ bool Options::parse(const std::vector<std::string>& arguments, Session& session)
     throw bad_input(what.substr(0, what.find(':')), "a value is expected behind this flag");
   } catch (const CLI::ParseError& error) {
     throw bad_input("shardcheck " + verb_.name, error.what());
-  }
-  if (wants_help) {
-    session.out << help();
-    return false;
   }
   std::vector<std::string> strangers = app.remaining();
   std::erase(strangers, "--");  // behind it all words are arguments; the mark itself is none

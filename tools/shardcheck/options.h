@@ -61,6 +61,7 @@ class Options {
 
   void add(Shown shown, std::string preset,
            std::function<void(const std::string&, const std::string&)> accept);
+  static bool asks_for_help(const std::vector<std::string>& arguments);
   std::string help() const;
   void refuse_unknown(const std::vector<std::string>& words) const;
 

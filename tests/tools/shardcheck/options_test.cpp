@@ -109,6 +109,7 @@ TEST(Options, HelpNamesFlagsDefaultsAndVariables) {
   for (const char* part :
        {"Usage: shardcheck try [REST...]", "--word W", "[preset]", "SHARDCHECK_SEED is --seed"})
     EXPECT_TRUE(holds(help, part)) << help;
+  EXPECT_EQ(parse(targets, {"--word", "--help"}), help) << "behind a flag that lacks its value";
 }
 
 }  // namespace
