@@ -6,6 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "sim/scenario/grouped_calls.h"
+
 namespace shardcheck {
 namespace {
 
@@ -36,6 +38,9 @@ int difference_in_kind(const Scenario& a, const Scenario& b) {
   const auto has = [](const Scenario& s, auto predicate) { return std::ranges::any_of(s.uses, predicate); };
   const auto unfused = [](const ScenarioUse& use) { return use.producer == Producer::unfused; };
   const auto fused = [](const ScenarioUse& use) { return use.producer == Producer::fused; };
+  const auto holds_experts = [](const Scenario& s) {
+    return std::ranges::any_of(s.parameters, [](const ScenarioParameter& p) { return p.groups > 1; });
+  };
   return (a.strategy != b.strategy) + (has_leases(a.strategy) != has_leases(b.strategy)) +
          (a.write_mode != b.write_mode) + (a.first_microbatch != b.first_microbatch) +
          (a.execution != b.execution) + (a.zeroing != b.zeroing) + (a.overlap != b.overlap) +
@@ -46,6 +51,7 @@ int difference_in_kind(const Scenario& a, const Scenario& b) {
          (a.silent.empty() != b.silent.empty()) + (a.token_counts.empty() != b.token_counts.empty()) +
          (has(a, unfused) != has(b, unfused)) + (has(a, fused) != has(b, fused)) +
          ((a.uses.size() > a.parameters.size()) != (b.uses.size() > b.parameters.size())) +
+         (has_grouped_calls(a) != has_grouped_calls(b)) + (holds_experts(a) != holds_experts(b)) +
          difference_in_life(a.fp8, b.fp8) + difference_in_loop(a, b);
 }
 

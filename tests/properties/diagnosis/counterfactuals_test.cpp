@@ -73,6 +73,22 @@ TEST(Counterfactuals, ZeroingMendsAStaleBuffer) {
   EXPECT_TRUE(test::has_mending(d, "one microbatch", false));
 }
 
+/// The first expert of the call was written before in this lease, which today's call takes for both.
+TEST(Counterfactuals, CallsOfTheirOwnMendAFlagOfTheFirst) {
+  Scenario s = test::worked_example();
+  s.strategy = Strategy::fsdp_optim_grads;
+  s.write_mode = WriteMode::r3;
+  s.parameters.push_back(s.parameters[0]);
+  s.parameters[1].name = "next";
+  s.uses = {
+      {.parameter = 0}, {.parameter = 1, .grouped = true}, {.parameter = 0, .producer = Producer::other}};
+  s.data = DataMode::integers;
+  const auto cpu = test::backend();
+  const Diagnosis d = test::diagnose(s, "W17", *cpu);
+  EXPECT_TRUE(test::has_mending(d, "experts written by calls of their own", true));
+  EXPECT_TRUE(test::has_mending(d, "beta by R5 instead of R3", true));
+}
+
 TEST(Counterfactuals, SayNothingOfWhatOneRunDoesNotShow) {
   const auto cpu = test::backend();
   const Finding twin{.clause = "W39"};

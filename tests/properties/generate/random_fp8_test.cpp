@@ -1,5 +1,4 @@
 // Random FP8 training steps are valid, keep shapes that their recipe takes, and shrink to plain ones.
-#include "properties/generate/complexity.h"
 #include "properties/generate/random_fp8.h"
 
 #include <gtest/gtest.h>
@@ -9,6 +8,7 @@
 
 #include "backends/registry.h"
 #include "properties/evidence.h"
+#include "properties/generate/complexity.h"
 #include "properties/generate/random_scenario.h"
 #include "properties/generate/shrinks.h"
 #include "sim/scenario/json.h"

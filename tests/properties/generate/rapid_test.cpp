@@ -1,10 +1,10 @@
-#include "properties/generate/complexity.h"
 #include "properties/generate/rapid.h"
 
 #include <gtest/gtest.h>
 
 #include <stdexcept>
 
+#include "properties/generate/complexity.h"
 #include "properties/generate/random_scenario.h"
 #include "properties/generate/shrinks.h"
 #include "sim/scenario/json.h"
