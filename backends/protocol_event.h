@@ -1,5 +1,5 @@
-// The actions that move no byte and order nothing: backends do nothing for them. A closed list, so that an
-// action which a backend does not know is a compile error there and not a silent no-op.
+// The actions that move no byte and order nothing: backends need do nothing for them. A closed list, so that
+// an action which a backend does not know is a compile error there and not a silent no-op.
 #pragma once
 
 #include <concepts>
@@ -12,7 +12,8 @@ template <class Action, class... Actions>
 concept OneOf = (std::same_as<Action, Actions> || ...);
 
 template <class Action>
-concept ProtocolEvent = OneOf<Action, Enqueue, BeginStep, BeginMicrobatch, Acquire, CloseLease, Flag, Return,
-                              Hook, Ready, Finish, EndStep, BeginRecompute, EndRecompute, Interrupt>;
+concept ProtocolEvent =
+    OneOf<Action, Enqueue, BeginGraph, EndGraph, BeginStep, BeginMicrobatch, Acquire, CloseLease, Flag,
+          Return, Hook, Ready, Finish, EndStep, BeginRecompute, EndRecompute, Interrupt>;
 
 }  // namespace shardcheck

@@ -39,7 +39,8 @@ bool is_local(const Op& op) {
 /// Marks, and the order between streams.
 bool says_nothing(const Action& action) {
   return std::holds_alternative<Record>(action) || std::holds_alternative<Wait>(action) ||
-         std::holds_alternative<Allocate>(action) || std::holds_alternative<BeginMicrobatch>(action) ||
+         std::holds_alternative<Allocate>(action) || std::holds_alternative<BeginGraph>(action) ||
+         std::holds_alternative<EndGraph>(action) || std::holds_alternative<BeginMicrobatch>(action) ||
          std::holds_alternative<BeginRecompute>(action) || std::holds_alternative<EndRecompute>(action);
 }
 

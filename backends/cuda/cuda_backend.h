@@ -1,12 +1,12 @@
 // The CUDA backend: virtual ranks folded onto the GPUs of this host. The plan's streams and events are CUDA
 // streams and events, so a wait that the plan lacks really races. Where the backend is not built, no_cuda.cpp
-// stands in. Next: machine.h (GPUs), memory.h (buffers), elementwise.h, gemm.h and collectives.h (the
-// families of ops), backends/fold_order.h (the order of additions).
+// stands in. Next: machine.h (GPUs), memory.h (buffers), execute_op.h (what ops mean), graphs.h (captured
+// ops), backends/fold_order.h (the order of additions).
 //
-// Plans are not captured into CUDA graphs. Measured on an H200: a launch costs the host 3.5 us (8.7 with
-// eight threads), a node of a graph that is replayed 0.9 (1.8), and to instantiate one 5.3 (29). A case
-// executes its plan once or twice, so a graph would cost more than it saves; it pays from the third replay
-// on.
+// Only what a plan says is a graph runs as a CUDA graph (graphs.h). Measured on an H200 before that was
+// built, with a program of its own: a launch costs the host 3.5 us (8.7 with eight threads), a node of a
+// graph that is replayed 0.9 (1.8), and to instantiate one 5.3 (29). A case executes its plan once or twice,
+// so whole plans as graphs would cost more than they save: that pays from the third replay on.
 #pragma once
 
 #include <memory>
@@ -15,6 +15,7 @@
 
 #include "backends/cuda/cuda_options.h"
 #include "backends/cuda/presence.h"
+#include "backends/graph_counts.h"
 #include "backends/options.h"
 #include "core/backend.h"
 
@@ -31,5 +32,9 @@ std::unique_ptr<Backend> make_cuda_backend(const CudaOptions& options);
 /// cuBLASLt chose (id, tile, stages, split-K, reduction scheme) or with the reason for the emulation. Empty
 /// when it is no CUDA backend. For the trace.
 std::vector<std::string> gemm_algorithms(const Backend& backend);
+
+/// How the regions of plans that are graphs were executed, since the backend was made. All zero when
+/// `backend` is no CUDA backend.
+GraphCounts graph_counts(const Backend& backend);
 
 }  // namespace shardcheck

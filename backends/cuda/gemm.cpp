@@ -168,6 +168,24 @@ void GemmUnit::launch(Way way, const GemmShape& shape, const MatmulTable& table,
   }
 }
 
+GemmUnit::Call GemmUnit::call_of(const Gemm& gemm, std::span<const GemmRanges> ranks, const Gpu& gpu) {
+  const Matmul op = matmul_of(gemm);
+  const MatmulTypes types{ranks[0].dy.dtype, ranks[0].dy.dtype, ranks[0].destination.dtype};
+  Call call{{gpu.device(), op, types}, table_of(op, types)};
+  for (const GemmRanges& ranges : ranks) {
+    call.table.a[call.table.ranks] = ranges.x.data;
+    call.table.b[call.table.ranks] = ranges.dy.data;
+    call.table.d[call.table.ranks++] = ranges.destination.data;
+  }
+  return call;
+}
+
+void GemmUnit::prepare(const Gemm& gemm, std::span<const GemmRanges> ranks, const Gpu& gpu) {
+  if (gemm.rows == 0 || gemm.columns == 0 || gemm.tokens == 0) return;
+  const Call call = call_of(gemm, ranks, gpu);
+  choose(call.shape, call.table, &gemm);
+}
+
 void GemmUnit::run(const Gemm& gemm, std::span<const GemmRanges> ranks, const Gpu& gpu, cudaStream_t stream) {
   SC_ASSERT(gemm.tokens >= 0 && gemm.rows >= 0 && gemm.columns >= 0, "a GEMM has a negative extent");
   SC_ASSERT(!ranks.empty() && ranks.size() <= kRanksPerLaunch, "a launch takes 1 to 64 ranks");
@@ -185,16 +203,8 @@ void GemmUnit::run(const Gemm& gemm, std::span<const GemmRanges> ranks, const Gp
     }
     return launch_fill(destinations, bytes_of(types.destination), 0, stream);
   }
-  const Matmul op = matmul_of(gemm);
-  const MatmulTypes operands{types.operand, types.operand, types.destination};
-  MatmulTable table = table_of(op, operands);
-  for (const GemmRanges& ranges : ranks) {
-    table.a[table.ranks] = ranges.x.data;
-    table.b[table.ranks] = ranges.dy.data;
-    table.d[table.ranks++] = ranges.destination.data;
-  }
-  const GemmShape shape{gpu.device(), op, operands};
-  launch(choose(shape, table, &gemm), shape, table, stream);
+  const Call call = call_of(gemm, ranks, gpu);
+  launch(choose(call.shape, call.table, &gemm), call.shape, call.table, stream);
 }
 
 void GemmUnit::run(const Matmul& matmul, std::span<const MatmulRanges> ranks, const Gpu& gpu,

@@ -31,6 +31,8 @@ class GemmUnit {
   explicit GemmUnit(const CudaOptions& options)
       : emulate_below_(options.emulate_below), library_(options.library_offer) {}
 
+  /// Decides what computes the product, so that run() only enqueues. For what is about to be captured.
+  void prepare(const Gemm& gemm, std::span<const GemmRanges> ranks, const Gpu& gpu);
   /// Enqueues the product on `stream` of `gpu`, which is current; `ranks` lie there, kRanksPerLaunch at most,
   /// and have equal types.
   void run(const Gemm& gemm, std::span<const GemmRanges> ranks, const Gpu& gpu, cudaStream_t stream);
@@ -43,6 +45,12 @@ class GemmUnit {
 
  private:
   enum class Way { emulated, by_library, exactly };
+  struct Call {
+    GemmShape shape;
+    MatmulTable table;
+  };
+  /// The product of all ranks, with at least one token.
+  static Call call_of(const Gemm& gemm, std::span<const GemmRanges> ranks, const Gpu& gpu);
   /// `wgrad` is what the product is called in the list of algorithms, or null for a Matmul.
   Way choose(const GemmShape& shape, const MatmulTable& table, const Gemm* wgrad);
   std::string why_not_library(const GemmShape& shape, const MatmulTable& table) const;

@@ -25,10 +25,11 @@ cudaDeviceProp properties_of(int device) {
 Gpu::Gpu(int device, StreamUse use, Communicators& communicators)
     : device_(device), communicators_(communicators), pool_(device) {
   SC_CHECK(cudaSetDevice(device));
-  streams_[index(Stream::compute)] = make_stream();
-  if (use == StreamUse::as_planned) streams_[index(Stream::reduce)] = make_stream();
-  to_compute_ = make_event();
-  to_reduce_ = make_event();
+  for (OwnedStream& stream : streams_) {
+    if (use == StreamUse::as_planned || &stream == &streams_.front()) stream = make_stream();
+  }
+  for (Beside& beside : beside_) beside.ops_done = make_event();
+  host_work_done_ = make_event();
 }
 
 Gpu::~Gpu() {
@@ -41,32 +42,35 @@ cudaStream_t Gpu::stream_of(Stream stream) const {
   return separate() ? streams_[index(stream)].get() : streams_[index(Stream::compute)].get();
 }
 
-/// The event is recorded before the first op that follows the host work, whatever its stream, so that the
-/// reduce stream waits for the host work alone and not for later ops of the compute stream.
+/// The event is recorded before the first op that follows the host work, whatever its stream, so that other
+/// streams wait for the host work alone and not for later ops of the compute stream.
 cudaStream_t Gpu::begin_op(Stream stream) {
   SC_CHECK(cudaSetDevice(device_));
   if (!separate()) return stream_of(stream);
   if (host_work_is_last_) {
-    SC_CHECK(cudaEventRecord(to_reduce_.get(), stream_of(Stream::compute)));
+    SC_CHECK(cudaEventRecord(host_work_done_.get(), stream_of(Stream::compute)));
     host_work_is_last_ = false;
-    reduce_must_wait_ = true;
+    for (Beside& beside : beside_) beside.must_wait = true;
   }
-  if (stream == Stream::reduce) {
-    if (reduce_must_wait_) {
-      SC_CHECK(cudaStreamWaitEvent(stream_of(Stream::reduce), to_reduce_.get(), 0));
-      reduce_must_wait_ = false;
+  if (stream != Stream::compute) {
+    Beside& beside = beside_[index(stream)];
+    if (beside.must_wait) {
+      SC_CHECK(cudaStreamWaitEvent(stream_of(stream), host_work_done_.get(), 0));
+      beside.must_wait = false;
     }
-    reduce_has_ops_ = true;
+    beside.has_ops = true;
   }
   return stream_of(stream);
 }
 
 cudaStream_t Gpu::begin_host_work() {
   SC_CHECK(cudaSetDevice(device_));
-  if (reduce_has_ops_) {
-    SC_CHECK(cudaEventRecord(to_compute_.get(), stream_of(Stream::reduce)));
-    SC_CHECK(cudaStreamWaitEvent(stream_of(Stream::compute), to_compute_.get(), 0));
-    reduce_has_ops_ = false;
+  for (std::size_t i = 0; i < beside_.size(); ++i) {
+    Beside& beside = beside_[i];
+    if (!beside.has_ops) continue;
+    SC_CHECK(cudaEventRecord(beside.ops_done.get(), streams_[i].get()));
+    SC_CHECK(cudaStreamWaitEvent(stream_of(Stream::compute), beside.ops_done.get(), 0));
+    beside.has_ops = false;
   }
   host_work_is_last_ = true;
   return stream_of(Stream::compute);
@@ -74,9 +78,11 @@ cudaStream_t Gpu::begin_host_work() {
 
 void Gpu::await() {
   SC_CHECK(cudaSetDevice(device_));
-  communicators_.await(stream_of(Stream::compute));
-  if (separate()) communicators_.await(stream_of(Stream::reduce));
-  reduce_has_ops_ = host_work_is_last_ = reduce_must_wait_ = false;
+  for (const OwnedStream& stream : streams_) {
+    if (stream != nullptr) communicators_.await(stream.get());
+  }
+  for (Beside& beside : beside_) beside.has_ops = beside.must_wait = false;
+  host_work_is_last_ = false;
 }
 
 std::byte* Gpu::scratch(Stream stream, std::int64_t bytes) {

@@ -37,17 +37,23 @@ class Gpu {
 
  private:
   cudaStream_t stream_of(Stream stream) const;
-  bool separate() const { return streams_[1] != nullptr; }
+  bool separate() const { return streams_.back() != nullptr; }
 
   int device_;
   Communicators& communicators_;
   Pool pool_;
-  std::array<OwnedStream, kStreams> streams_;  ///< the second is null when streams are serialised
-  OwnedEvent to_compute_, to_reduce_;
+  /// A stream of the plan beside compute, on which host work is.
+  struct Beside {
+    OwnedEvent ops_done;
+    bool has_ops = false;    ///< that host work has not been ordered after yet
+    bool must_wait = false;  ///< for host_work_done_
+  };
+
+  std::array<OwnedStream, kStreams> streams_;  ///< only the first when streams are serialised
+  std::array<Beside, kStreams> beside_;        ///< the first is not used
+  OwnedEvent host_work_done_;
   std::array<Block, kStreams> scratch_;
-  bool reduce_has_ops_ = false;     ///< that host work has not been ordered after yet
   bool host_work_is_last_ = false;  ///< no op has begun since
-  bool reduce_must_wait_ = false;   ///< for to_reduce_
 };
 
 class Machine {

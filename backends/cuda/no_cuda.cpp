@@ -34,6 +34,10 @@ std::vector<std::vector<std::uint16_t>> codes_of_16_bit_on_gpu(std::span<const N
   throw Error(ErrorKind::machine_cannot, "cuda: " + cuda_missing());
 }
 
+GraphCounts graph_counts(const Backend&) {
+  return {};
+}
+
 std::vector<std::string> gemm_algorithms(const Backend&) {
   return {};
 }

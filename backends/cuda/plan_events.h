@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <tuple>
 
 #include "backends/cuda/handles.h"
@@ -30,15 +31,17 @@ class PlanEvents {
   }
   void recorded(Rank rank, Stream on, EventId event) { recorded_on_[{rank.value, event.value}] = on; }
 
-  /// The queue waits for the event as `rank` recorded it; false when there is nothing to wait for, because
-  /// the rank never recorded it, or did so on this very stream.
-  bool wait(const Queue& queue, Rank rank, EventId event) {
+  /// The stream whose record of the event `rank` waits for on `queue`; nothing when it never recorded it, or
+  /// did so on this very stream.
+  std::optional<Stream> awaited(const Queue& queue, Rank rank, EventId event) const {
     const auto found = recorded_on_.find({rank.value, event.value});
-    if (found == recorded_on_.end() || found->second == queue.which) return false;
-    const auto owned = events_.find({queue.gpu, found->second, event.value});
-    if (owned == events_.end()) return false;
-    SC_CHECK(cudaStreamWaitEvent(queue.stream, owned->second.get(), 0));
-    return true;
+    if (found == recorded_on_.end() || found->second == queue.which) return std::nullopt;
+    return found->second;
+  }
+  /// The queue waits for the event as it was recorded on another stream of its GPU.
+  void wait(const Queue& queue, Stream recorded_on, EventId event) const {
+    const auto owned = events_.find({queue.gpu, recorded_on, event.value});
+    if (owned != events_.end()) SC_CHECK(cudaStreamWaitEvent(queue.stream, owned->second.get(), 0));
   }
 
  private:

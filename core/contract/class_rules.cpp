@@ -57,6 +57,10 @@ bool ClassRules::is_parameter(const Place& place) const {
   return reporter_.place(place.rank, place.buffer, state_.offset_of(place.atom)).has_value();
 }
 
+bool ClassRules::has_graphs(const Plan& plan) {
+  return std::ranges::find(plan.ops, Stream::graph, &Op::stream) != plan.ops.end();
+}
+
 bool ClassRules::has_outer(const Plan& plan) {
   return std::ranges::any_of(plan.parameters, [](const PlanParameter& p) { return p.outer > 1; });
 }
@@ -123,6 +127,7 @@ void ClassRules::apply(OpIndex index, const std::vector<bool>& hook_reported) {
   if (std::holds_alternative<BeginStep>(op.action)) return begin_step(op);
   if (const auto* gemm = std::get_if<Gemm>(&op.action)) return write(op, gemm->accumulate, 2, hook_reported);
   if (const auto* s = std::get_if<Scale>(&op.action)) return scale(op, *s);
+  if (has_graphs_) take_gradient(op);
   switch (op.why.purpose) {
     case Purpose::none:
       if (std::holds_alternative<EndStep>(op.action)) return end_step(op);
@@ -180,7 +185,19 @@ void ClassRules::write(const Op& op, bool accumulate, int operand, const std::ve
 }
 
 void ClassRules::write_gradient_of_autograd(const Op& op, int operand) {
-  each_atom(op, operand, [&](const Place&, Atom& atom) { written(atom, Content::accumulated); });
+  const bool is_replay = op.stream == Stream::graph;
+  each_atom(op, operand, [&](const Place& place, Atom& atom) {
+    if (is_replay && !atom.taken)
+      breach("W35", place, "a replay overwrites a gradient that autograd still holds, as an alias of it");
+    written(atom, Content::accumulated);
+    atom.taken = !is_replay;
+  });
+}
+
+/// What a replay has returned may be overwritten by the next one as soon as somebody has taken it.
+void ClassRules::take_gradient(const Op& op) {
+  if (op.operands == 0 || plan_.buffer(plan_.operand(op, 0)[0].buffer).role != BufferRole::param_grad) return;
+  each_atom(op, 0, [&](const Place&, Atom& atom) { atom.taken = true; });
 }
 
 void ClassRules::read_placeholder(const Op& op) {
@@ -221,7 +238,7 @@ void ClassRules::scale(const Op& op, const Scale& scale) {
     if (!order.empty()) {
       breach("W32", place, order);
     } else if (!state_.is_ordered(place.rank, stream_, atom) && is_parameter(place)) {
-      breach("W21", place, "scales a contribution without waiting for its write");
+      breach(unawaited(atom), place, "scales a contribution without waiting for its write");
     } else if (atom.content == Content::valid && !finalizes) {
       breach("W25", place, "scales a gradient that is already reduced");
     } else if (atom.content == Content::undefined && is_parameter(place)) {

@@ -13,6 +13,7 @@ class ClassRules {
       : plan_(plan),
         reporter_(reporter),
         state_(plan),
+        has_graphs_(has_graphs(plan)),
         has_outer_(has_outer(plan)),
         has_copies_(has_copies(plan)) {}
 
@@ -29,6 +30,7 @@ class ClassRules {
   template <class Rule>
   void each_atom(const Op& op, int operand, Rule rule);
   void breach(std::string_view clause, const Place& place, const std::string& sentence);
+  static bool has_graphs(const Plan& plan);
   static bool has_outer(const Plan& plan);
   static bool has_copies(const Plan& plan);
   bool is_parameter(const Place& place) const;
@@ -43,6 +45,10 @@ class ClassRules {
   /// Settles the atom for the op's stream; false (and reported) when it is still in flight.
   bool settled(const Place& place, Atom& atom, std::string_view clause_if_not);
   void written(Atom& atom, Content content);
+  /// The clause of a reader that does not wait for the last write: of a replay it is W35, readiness comes
+  /// after the replay.
+  static std::string_view unawaited(const Atom& atom) { return atom.stream == Stream::graph ? "W35" : "W21"; }
+  void take_gradient(const Op& op);
 
   void write(const Op& op, bool accumulate, int operand, const std::vector<bool>& hook_reported);
   void write_gradient_of_autograd(const Op& op, int operand);
@@ -70,6 +76,7 @@ class ClassRules {
   const Plan& plan_;
   Reporter& reporter_;
   ContentState state_;
+  bool has_graphs_;          // some ops are replays
   bool has_outer_;           // some parameter is summed over outer groups
   bool has_copies_;          // some parameter has copies that finalize sums
   std::int32_t index_ = -1;  // of the op being applied, in the order of execution

@@ -41,6 +41,7 @@ struct Atom {
   bool lease_open = false;
   std::uint8_t finalized = 0;  ///< a set of Finalized
   bool tainted = false;        ///< a finding was reported here: what follows from it is not reported again
+  bool taken = true;           ///< a gradient that a replay returned: copied away, or folded
   std::uint16_t contributions = 0;
   Stream stream = Stream::compute;  ///< of the last write
   std::int32_t written = -1;        ///< position of the last write among the executed ops, -1: before them

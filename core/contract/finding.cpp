@@ -34,7 +34,7 @@ void name_op(Finding& finding, const Plan& plan, OpIndex op) {
   const Op& named = plan.ops[static_cast<std::size_t>(op.value)];
   finding.op = op;
   finding.op_text = describe(plan, named);
-  finding.stream = named.stream == Stream::compute ? "compute" : "reduce";
+  finding.stream = name_of(named.stream);
   finding.step = named.why.step;
   finding.microbatch = named.why.microbatch;
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "core/recipe/catalogue.h"
 
@@ -115,7 +116,7 @@ LifeRules::Ranges LifeRules::read(const Op& op, int operand, std::int32_t i) {
              fmt::format("reads {} without waiting for op {}, which writes them on the other stream",
                          name_of(range.stamp.held), op_at(range.written).value));
     }
-    (stream_ == Stream::compute ? range.read_compute : range.read_reduce) = {stream_, index_};
+    range.read[static_cast<std::size_t>(stream_)] = {stream_, index_};
     ranges.push_back(range);
   }
   return ranges;
@@ -126,7 +127,9 @@ void LifeRules::write(const Op& op, int operand, std::int32_t i, Ranges fresh) {
   if (fresh.empty() || !state_.is_tracked(to.buffer)) return;
   bool is_tainted = false;
   for (ByteRange& old : state_.at(rank(op, i), to)) {
-    for (const Moment& use : {old.written, old.read_compute, old.read_reduce}) {
+    std::array<Moment, 1 + kStreams> uses = {old.written};
+    std::ranges::copy(old.read, uses.begin() + 1);
+    for (const Moment& use : uses) {
       if (clocks_.is_after(rank(op, i), stream_, use) || is_tainted) continue;
       breach("F46", {op, i, operand}, old,
              fmt::format("overwrites {} without waiting for op {}, which uses them on the other stream",
@@ -136,8 +139,7 @@ void LifeRules::write(const Op& op, int operand, std::int32_t i, Ranges fresh) {
   }
   for (ByteRange& range : fresh) {
     range.written = {stream_, index_};
-    range.read_compute = {Stream::compute, -1};
-    range.read_reduce = {Stream::reduce, -1};
+    range.read = kUnread;
     range.stamp.is_tainted |= is_tainted;
   }
   state_.buffer(rank(op, i), to.buffer).assign(fresh);

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <map>
 #include <tuple>
 
@@ -64,6 +63,8 @@ constexpr RequiredEdge kResult{"E7", "W23", "the consumer reads an older gradien
 constexpr RequiredEdge kConsumer{"E8", "W6", "the consumer reads bytes of the next step"};
 constexpr RequiredEdge kZero{"E9", "W4", "the write adds to old data, or is erased"};
 constexpr RequiredEdge kDummy{"E13", "W14", "garbage of the placeholder is added"};
+constexpr RequiredEdge kReplay{"E16", "W35", "it gets a gradient that the replay has not written yet"};
+constexpr RequiredEdge kReplayed{"E16", "W35", "the replay reads the operands of another microbatch"};
 constexpr RequiredEdge kFill{"E17", "W4", "the fill of the lease erases the gradient"};
 constexpr RequiredEdge kFlight{"E1", "W22", "the collective sends a mix of old and new bytes"};
 constexpr RequiredEdge kReaders{"E11", "F46", "a product reads a weight that is being gathered again"};
@@ -95,11 +96,6 @@ const Op& op_at(const Plan& plan, OpIndex index) {
   return plan.ops[static_cast<std::size_t>(index.value)];
 }
 
-std::string_view name_of(Stream stream) {
-  constexpr std::array<std::string_view, kStreams> names = {"compute", "reduce"};
-  return names[static_cast<std::size_t>(stream)];
-}
-
 /// True where a lease of the racing bytes begins between the two ops, or with the second.
 bool is_of_another_lease(const Plan& plan, const Race& race) {
   if (plan.buffer(race.bytes.buffer).role != BufferRole::lease_slot) return false;
@@ -127,6 +123,9 @@ std::optional<Reporter::Place> place_of(const Plan& plan, const Race& race) {
 
 RequiredEdge edge_of(const Plan& plan, const Race& race) {
   if (is_of_another_lease(plan, race)) return kSlot;
+  const bool is_replay = op_at(plan, race.first).stream == Stream::graph;
+  if (is_replay && plan.buffer(race.bytes.buffer).role == BufferRole::graph_inputs) return kReplayed;
+  if (is_replay && act_of(op_at(plan, race.first)) == Act::write) return kReplay;
   return edge_between(act_of(op_at(plan, race.first)), act_of(op_at(plan, race.second)),
                       plan.buffer(race.bytes.buffer).role);
 }

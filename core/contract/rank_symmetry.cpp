@@ -70,8 +70,7 @@ std::string sentence_of(const Plan& plan, const Mismatch& mismatch) {
 
 std::string line_of(const Plan& plan, const Stuck& stuck) {
   return fmt::format("rank {}, {} stream: waits forever in op {}, {}", stuck.rank.value,
-                     stuck.stream == Stream::compute ? "compute" : "reduce", stuck.op.value,
-                     describe(plan, op_at(plan, stuck.op)));
+                     name_of(stuck.stream), stuck.op.value, describe(plan, op_at(plan, stuck.op)));
 }
 
 void add_lines(Finding& finding, const Plan& plan, const std::vector<Stuck>& stuck) {

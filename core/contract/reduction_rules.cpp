@@ -60,7 +60,7 @@ Content ClassRules::judge_sum(std::span<const Place> addends, Purpose axis) {
     } else if (atom.content == Content::none) {
       breach("W33", place, "reduces storage that was returned to the pool");
     } else if (!state_.is_ordered(place.rank, stream_, atom) && is_parameter(place)) {
-      breach("W21", place, "starts the reduction without waiting for the write of a contribution");
+      breach(unawaited(atom), place, "starts the reduction without waiting for the write of a contribution");
     }
     stale += atom.content == Content::stale;
     is_of_earlier_step |= atom.content == Content::stale && atom.earlier_step;
@@ -187,7 +187,7 @@ void ClassRules::stage(const Op& op) {
       Atom& source = state_.at(ranks[i], from.first + a);
       settled(place, source, "W23");
       if (!state_.is_ordered(ranks[i], stream_, source) && is_parameter(place)) {
-        breach("W21", place, "copies local sums away without waiting for their last write");
+        breach(unawaited(source), place, "copies local sums away without waiting for their last write");
       }
       Atom& target = state_.at(ranks[i], to.first + a);
       settled({ranks[i], plan_.operand(op, 1)[i].buffer, to.first + a}, target, "W22");

@@ -42,8 +42,10 @@ void Signalling::apply(const Op& op) {
     if (frozen && acts) breach("W10", rank, op, "a frozen parameter takes part in the gradient protocol");
     // A deferred write belongs to no interval between two hooks: it is drained when the backwards are over.
     if (reaches_destination && !op.why.deferred) {
+      const std::int64_t numel = plan_.operand(op, op.operands - 1)[0].numel;
       now.fused += 1;
-      now.written += plan_.operand(op, op.operands - 1)[0].numel;
+      now.written += numel;
+      if (op.stream == Stream::graph) now.replayed += numel;
     }
     if (flag) {
       now.cleared |= !flag->value && now.flag && now.fused > 0;
@@ -93,6 +95,9 @@ void Signalling::hook(const Op& op, const Hook& hook, std::size_t slot, Rank ran
   } else if (action == HookAction::add && now.real == 0 && now.fused > 0) {
     breach("W12", rank, op,
            "the flag was lowered between a fused use and its hook, so the hook adds the placeholder");
+  } else if (now.replayed > now.promised) {
+    breach("W35", rank, op,
+           "a replay wrote into the destination, but nobody raised the flag that its capture had raised");
   } else {
     reported = false;
   }

@@ -23,6 +23,7 @@ class Signalling {
     int fused = 0;                           ///< writes into the destination since the last hook
     int raised = 0;                          ///< uses that raised the flag since the last hook
     std::int64_t written = 0, promised = 0;  ///< elements of those writes, and of those uses
+    std::int64_t replayed = 0;               ///< elements of writes by replays of a graph
     int real = 0;                            ///< real gradients handed to autograd since the last hook
     bool flag = false;                       ///< grad_added_to_main_grad now
     bool cleared = false;                    ///< somebody lowered the flag between a fused use and this hook

@@ -10,8 +10,7 @@ namespace {
 /// True when `b` only goes on with what `a` is.
 bool continues(const ByteRange& a, const ByteRange& b) {
   const bool consecutive = a.element < 0 ? b.element < 0 : b.element == a.element + a.end - a.begin;
-  return a.end == b.begin && consecutive && a.stamp == b.stamp && a.written == b.written &&
-         a.read_compute == b.read_compute && a.read_reduce == b.read_reduce;
+  return a.end == b.begin && consecutive && a.stamp == b.stamp && a.written == b.written && a.read == b.read;
 }
 
 }  // namespace

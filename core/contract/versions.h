@@ -3,6 +3,7 @@
 // views cut them and move with the bytes. core/contract/life_rules.h moves them, op by op.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -44,11 +45,17 @@ struct Stamp {
   bool operator==(const Stamp&) const = default;
 };
 
+/// The last read on each stream.
+using Reads = std::array<Moment, kStreams>;
+inline constexpr Reads kUnread = {Moment{Stream::compute, -1}, Moment{Stream::reduce, -1},
+                                  Moment{Stream::graph, -1}};
+
 struct ByteRange {
   std::int64_t begin = 0, end = 0;  ///< in its buffer
   std::int64_t element = -1;        ///< of the parameter, at `begin`; -1 where it has none
   Stamp stamp;
-  Moment written, read_compute{Stream::compute, -1}, read_reduce{Stream::reduce, -1};
+  Moment written;
+  Reads read = kUnread;
 
   std::int64_t element_at(std::int64_t offset) const { return element < 0 ? -1 : element + offset - begin; }
 };

@@ -116,6 +116,10 @@ struct Verb {
   std::string operator()(const Wait& wait) const {
     return fmt::format("wait for event {}", wait.event.value);
   }
+  std::string operator()(const BeginGraph& begin) const {
+    return fmt::format("begin of graph {}", begin.graph.value);
+  }
+  std::string operator()(const EndGraph&) const { return "end of graph"; }
   std::string operator()(const BeginStep&) const { return "begin of step"; }
   std::string operator()(const BeginMicrobatch&) const { return "begin of microbatch"; }
   std::string operator()(const OpenLease&) const { return "open a lease"; }

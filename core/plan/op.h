@@ -22,10 +22,16 @@ struct View {
 };
 
 /// The in-order queues of a rank. Work on two of them is ordered only by events.
-enum class Stream : std::uint8_t { compute, reduce };
-inline constexpr int kStreams = 2;
+enum class Stream : std::uint8_t {
+  compute,
+  reduce,
+  graph,  ///< replays of captured work
+};
+inline constexpr int kStreams = 3;
+std::string_view name_of(Stream stream);
 
 using EventId = Strong<struct EventTag, std::int32_t>;
+using GraphId = Strong<struct GraphTag, std::int32_t>;
 
 // ---- Ops that touch bytes. "Class" is the exactness class of architecture 3; all are exact unless said.
 
@@ -37,6 +43,7 @@ struct Undefine {};
 /// operand 0 := value.
 struct Fill {
   float value = 0;
+  bool operator==(const Fill&) const = default;
 };
 /// Weight gradient: operand 2 (rows x columns, row-major) := dy^T x, or += when `accumulate` (beta = 1), with
 /// operand 0 = dy (tokens x rows) and operand 1 = x (tokens x columns). tokens = 0 writes zeros, or nothing
@@ -44,6 +51,7 @@ struct Fill {
 struct Gemm {
   std::int64_t tokens = 0, rows = 0, columns = 0;
   bool accumulate = false;
+  bool operator==(const Gemm&) const = default;
 };
 /// operand 1 := operand 0, rounded to nearest even when operand 1 is narrower.
 struct Copy {};
@@ -167,6 +175,16 @@ struct Wait {
   EventId event;
 };
 
+// ---- Captured work.
+
+/// From here to EndGraph, on this stream, runs what a graph holds: the ops between the two are what happens.
+/// A backend may capture them when it meets the graph first and replay them wherever they are the same again
+/// (core/plan/graph_region.h).
+struct BeginGraph {
+  GraphId graph;
+};
+struct EndGraph {};
+
 // ---- Protocol events: they move no byte that is promised to anybody, and are what the contract speaks of.
 
 struct BeginStep {};
@@ -213,11 +231,12 @@ struct Interrupt {
   Ended ended = Ended::attempt;
 };
 
-using Action = std::variant<Allocate, Undefine, Fill, Gemm, Copy, Cast, Quantize, Dequantize, Matmul,
-                            TakeAmax, ScaleFromAmax, QuantizeBlocks, DequantizeBlocks, QuantizeMatrix,
-                            DeriveColumnCopy, CloseDelayedStep, Add, Scale, Communicate, Enqueue, SgdStep,
-                            Record, Wait, BeginStep, BeginMicrobatch, OpenLease, Acquire, CloseLease, Flag,
-                            Return, Hook, Ready, Finish, EndStep, BeginRecompute, EndRecompute, Interrupt>;
+using Action =
+    std::variant<Allocate, Undefine, Fill, Gemm, Copy, Cast, Quantize, Dequantize, Matmul, TakeAmax,
+                 ScaleFromAmax, QuantizeBlocks, DequantizeBlocks, QuantizeMatrix, DeriveColumnCopy,
+                 CloseDelayedStep, Add, Scale, Communicate, Enqueue, SgdStep, Record, Wait, BeginGraph,
+                 EndGraph, BeginStep, BeginMicrobatch, OpenLease, Acquire, CloseLease, Flag, Return, Hook,
+                 Ready, Finish, EndStep, BeginRecompute, EndRecompute, Interrupt>;
 
 /// The part that an op plays in the contract; the same Add is a fold of param.grad or a shard accumulation.
 enum class Purpose : std::uint8_t {

@@ -12,6 +12,11 @@ std::string_view name_of(Purpose purpose) {
   return names[static_cast<int>(purpose)];
 }
 
+std::string_view name_of(Stream stream) {
+  constexpr std::string_view names[] = {"compute", "reduce", "graph"};
+  return names[static_cast<int>(stream)];
+}
+
 std::string_view name_of(BetaRule rule) {
   constexpr std::string_view names[] = {"first touch of the lease",
                                         "a constant of the layer",
@@ -26,9 +31,9 @@ std::string_view name_of(BetaRule rule) {
 }
 
 std::string_view name_of(BufferRole role) {
-  constexpr std::string_view names[] = {"inputs",     "main_grad",   "lease_slot", "shard",      "staging",
-                                        "param_grad", "placeholder", "master",     "weights",    "initial",
-                                        "codes",      "scales",      "amaxes",     "activations"};
+  constexpr std::string_view names[] = {
+      "inputs", "graph_inputs", "main_grad", "lease_slot", "shard",  "staging", "param_grad", "placeholder",
+      "master", "weights",      "initial",   "codes",      "scales", "amaxes",  "activations"};
   return names[static_cast<int>(role)];
 }
 

@@ -15,20 +15,21 @@ namespace shardcheck {
 
 /// What a buffer is for; it decides which rules of the contract speak of its bytes.
 enum class BufferRole : std::uint8_t {
-  inputs,       ///< activations and output gradients, written before the first op
-  main_grad,    ///< persistent gradient destination
-  lease_slot,   ///< storage of temporary destinations, recycled
-  shard,        ///< running accumulator of the reduced gradient
-  staging,      ///< communication buffer in another type
-  param_grad,   ///< what autograd holds for the owner's hook
-  placeholder,  ///< the cached dummy gradient
-  master,       ///< fp32 weights of the optimizer
-  weights,      ///< weights in the parameter's type
-  initial,      ///< the high-precision weights that codes were first made of, kept until masters are built
-  codes,        ///< FP8 codes of weights
-  scales,       ///< their stored scales
-  amaxes,       ///< largest magnitudes, factors and histories on the way to a scale
-  activations,  ///< what products of weights read and write: quantised inputs, outputs
+  inputs,        ///< activations and output gradients, written before the first op
+  graph_inputs,  ///< what a captured graph reads: each replay finds the operands of its use copied to it
+  main_grad,     ///< persistent gradient destination
+  lease_slot,    ///< storage of temporary destinations, recycled
+  shard,         ///< running accumulator of the reduced gradient
+  staging,       ///< communication buffer in another type
+  param_grad,    ///< what autograd holds for the owner's hook
+  placeholder,   ///< the cached dummy gradient
+  master,        ///< fp32 weights of the optimizer
+  weights,       ///< weights in the parameter's type
+  initial,       ///< the high-precision weights that codes were first made of, kept until masters are built
+  codes,         ///< FP8 codes of weights
+  scales,        ///< their stored scales
+  amaxes,        ///< largest magnitudes, factors and histories on the way to a scale
+  activations,   ///< what products of weights read and write: quantised inputs, outputs
 };
 std::string_view name_of(BufferRole role);
 

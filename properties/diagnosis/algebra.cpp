@@ -100,12 +100,11 @@ class Walk {
       Combination sum = gemm.accumulate ? before : Combination{};
       if (op_->why.parameter != element_.parameter) return unknown();
       if (gemm.tokens == 0) return sum;
-      const View dy = plan_.operand(*op_, 0)[i];
-      const auto slot = slots_.find({dy.buffer.value, dy.offset});
-      if (slot == slots_.end()) return unknown();
-      const InputSlot& of = *slot->second;
-      if (of.group != group_) return unknown();  // another expert's
       const Rank rank = plan_.ranks_of(*op_)[i];
+      const InputSlot* const slot = slot_at(rank, plan_.operand(*op_, 0)[i]);
+      if (slot == nullptr) return unknown();
+      const InputSlot& of = *slot;
+      if (of.group != group_) return unknown();  // another expert's
       const std::int64_t key = data_.index_of({of.parameter, of.step, rank.value, of.microbatch, of.use});
       add(sum, {.terms = {{key, 1}}}, 1);
       sum.value += value_of(key, rank);
@@ -113,6 +112,7 @@ class Walk {
     });
   }
   void operator()(const Copy&) {
+    remember_static_inputs();
     each_place(1, [&](std::size_t i, std::int64_t at, const Combination&) { return source(i, at); });
   }
   void operator()(const Add&) {
@@ -183,6 +183,23 @@ class Walk {
     });
   }
 
+  /// Whose operands lie there; null for nobody's.
+  const InputSlot* slot_at(Rank rank, View dy) const {
+    const std::pair place(dy.buffer.value, dy.offset);
+    if (const auto copied = copies_.find({rank, place}); copied != copies_.end()) return copied->second;
+    const auto slot = slots_.find(place);
+    return slot == slots_.end() ? nullptr : slot->second;
+  }
+  /// A graph finds the operands of its use copied to where it reads.
+  void remember_static_inputs() {
+    const auto from = plan_.operand(*op_, 0), to = plan_.operand(*op_, 1);
+    if (plan_.buffer(to[0].buffer).role != BufferRole::graph_inputs) return;
+    for (std::size_t i = 0; i < to.size(); ++i) {
+      const Rank rank = plan_.ranks_of(*op_)[i];
+      copies_[{rank, {to[i].buffer.value, to[i].offset}}] = slot_at(rank, from[i]);
+    }
+  }
+
   Combination nobodys(DType type) const {
     return {.undefined = 1, .value = poison_value(plan_.poison, type)};
   }
@@ -239,6 +256,7 @@ class Walk {
   ElementPlaces places_;
   std::vector<Cell> cells_;
   std::map<std::pair<std::int32_t, std::int64_t>, const InputSlot*> slots_;  // by where dy lies
+  std::map<std::pair<Rank, std::pair<std::int32_t, std::int64_t>>, const InputSlot*> copies_;
   std::map<std::pair<std::int64_t, std::int32_t>, double> values_;
   const Op* op_ = nullptr;
   OpIndex index_;

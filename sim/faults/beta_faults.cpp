@@ -23,27 +23,12 @@ bool overwrite_persistent(Planned& planned, const Scenario&) {
 bool overwrite_one_layer(Planned& planned, const Scenario&) {
   return set_beta(planned, false, BetaRule::constant, first_parameter);
 }
-bool captured_overwrite(Planned& planned, const Scenario&) {
-  return set_beta(planned, false, BetaRule::captured, first_parameter);
-}
 bool accumulate_on_lease(Planned& planned, const Scenario&) {
   return set_beta(planned, true, BetaRule::constant, first_parameter);
 }
 bool overwrite_by_index(Planned& planned, const Scenario&) {
   return set_beta(planned, false, BetaRule::microbatch_index,
                   [](const Op& op) { return first_parameter(op) && op.why.microbatch == 0; });
-}
-
-bool doubled_write(Planned& planned, const Scenario&) {
-  PlanEdit edit(planned);
-  for (std::int32_t i = 0; i < edit.size(); ++i) {
-    const bool first = first_parameter(edit.op(i)) && edit.op(i).why.microbatch == 0;
-    if (!first || !is_fused_write(edit, edit.op(i))) continue;
-    Op again = edit.op(i);
-    std::get<Gemm>(again.action).accumulate = true;
-    edit.insert_after(i, again);
-  }
-  return edit.commit();
 }
 
 void persistent_fused(Scenario& s) {
@@ -62,14 +47,6 @@ void one_fused_in_lease(Scenario& s) {
   prepare::leases(s);
   prepare::fused(s);
   if (s.write_mode == WriteMode::r6) s.write_mode = WriteMode::r5;
-}
-void any_fused(Scenario& s) {
-  prepare::reference(s);
-  prepare::fused(s);
-}
-void any_two_microbatches(Scenario& s) {
-  any_fused(s);
-  prepare::two_microbatches(s);
 }
 
 }  // namespace
@@ -91,14 +68,9 @@ void add_beta_faults(std::vector<Fault>& zoo) {
           {"B-09", "Megatron-LM tensor_parallel/layers.py (read)",
            "one linear layer under FSDP always overwrites, also a persistent buffer", "W4",
            persistent_two_microbatches, overwrite_one_layer},
-          {"B-12", "NVIDIA/TransformerEngine#2715",
-           "a graph captured in the first microbatch replays beta = 0", "W35", persistent_two_microbatches,
-           captured_overwrite},
           {"B-11", "Megatron-LM core/utils.py (read)",
            "a deferred embedding gradient is accumulated onto a fresh lease", "W4", one_fused_in_lease,
            accumulate_on_lease},
-          {"B-22", "NVIDIA/TransformerEngine#1204", "a gradient that is in main_grad already is added again",
-           "W2", any_two_microbatches, doubled_write},
       });
 }
 

@@ -2,6 +2,7 @@
 // it was; only the event between their streams is missing. The edges that other entries of the zoo leave out:
 // E1 B-32, E2 B-28, E6 B-29, E7 M-W23, E8 M-E8, E10 M-F46b.
 #include <map>
+#include <set>
 
 #include "sim/faults/kinds.h"
 #include "sim/faults/prepare.h"
@@ -146,6 +147,21 @@ bool fill_not_fenced(Planned& planned, const Scenario&) {
   return edit.commit();
 }
 
+/// E16: the owner launches without a wait for the replays that write its bucket.
+bool replays_not_awaited(Planned& planned, const Scenario&) {
+  PlanEdit edit(planned);
+  std::set<EventId> of_replays;
+  for (std::int32_t i = 0; i < edit.size(); ++i) {
+    const Op& op = edit.op(i);
+    const auto* record = std::get_if<Record>(&op.action);
+    if (record != nullptr && is_on(op, Stream::graph)) of_replays.insert(record->event);
+    const auto* wait = std::get_if<Wait>(&op.action);
+    const bool is_owners = op.why.parameter.value >= 0 && op.why.use < 0;
+    if (wait != nullptr && is_owners && of_replays.contains(wait->event)) edit.erase(i);
+  }
+  return edit.commit();
+}
+
 /// The first parameter is dense and fused, and there are two ranks and nothing in FP8.
 void plain(Scenario& s) {
   s.fp8.reset();
@@ -198,6 +214,10 @@ void delayed(Scenario& s) {
   persistent_overlap(s);
   s.execution = Execution::delayed;
 }
+void replayed(Scenario& s) {
+  persistent_overlap(s);
+  s.execution = Execution::graph;
+}
 void mixed(Scenario& s) {
   persistent_overlap(s);
   prepare::uses(s, {Producer::fused, Producer::unfused});
@@ -231,6 +251,9 @@ void add_edge_faults(std::vector<Fault>& zoo) {
            inputs_freed_early},
           {"M-E13", "ours: edge E13 of wgrad 6.2 left out", "the placeholder is added before it is zero",
            "W14", mixed, placeholder_zeroed_beside},
+          {"M-E16", "ours: edge E16 of wgrad 6.2 left out",
+           "the reduction does not wait for the replay that writes the gradient", "W35", replayed,
+           replays_not_awaited},
           {"M-E17", "ours: edge E17 of wgrad 6.2 left out",
            "the fill of a lease erases the gradient that was written into it", "W4", filled_lease,
            fill_not_fenced},

@@ -24,6 +24,7 @@ void add_rounding_faults(std::vector<Fault>& zoo);
 void add_scale_faults(std::vector<Fault>& zoo);
 void add_symmetry_faults(std::vector<Fault>& zoo);
 void add_edge_faults(std::vector<Fault>& zoo);
+void add_graph_faults(std::vector<Fault>& zoo);
 void add_loop_faults(std::vector<Fault>& zoo);
 void add_deepspeed_faults(std::vector<Fault>& zoo);
 

@@ -27,6 +27,7 @@ const std::vector<Fault>& zoo() {
     add_delayed_scale_faults(faults);
     add_symmetry_faults(faults);
     add_edge_faults(faults);
+    add_graph_faults(faults);
     std::sort(faults.begin(), faults.end(), [](const Fault& a, const Fault& b) { return a.id < b.id; });
     return faults;
   }();

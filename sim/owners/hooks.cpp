@@ -66,6 +66,7 @@ void run_hook(Job& job, Owner& owner, std::int32_t parameter) {
     job.take(row_of(action));
     if (action == HookAction::nothing) return;
     const bool folds = action == HookAction::add || action == HookAction::copy;
+    if (folds) job.await_replays({&parameter, 1}, Stream::compute);
     if (folds) add_placeholder(job, parameter, ranks);
     job.build.op(Hook{action}, job.why(Purpose::none, parameter), Stream::compute, ranks);
     if (folds) fold(job, owner, parameter, action, ranks);

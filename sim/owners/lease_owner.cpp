@@ -236,6 +236,7 @@ class LeaseOwner : public Owner {
     const Stream stream = reduction_stream();
     const BucketViews views{bucket, {slot.buffer, 0, bucket.numel()}};
     job_.order(Stream::compute, stream, ranks);
+    job_.await_replays(bucket.parameters, stream);
     scale_and_reduce(job_, views, stream);
     collect(b, [&](Rank rank) { return views.slice(job_.slice_of(rank, bucket.expert)); });
     job_.build.op(CloseLease{}, job_.why(Purpose::none), stream, ranks).on(views.whole);

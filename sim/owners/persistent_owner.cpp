@@ -164,6 +164,7 @@ class PersistentOwner : public Owner {
     const View main = range_of(b, main_);
     if (replaces_first(job_.scenario.strategy)) fill_silent(bucket, main);
     job_.order(Stream::compute, stream, ranks);
+    job_.await_replays(bucket.parameters, stream);
     if (!is_staged()) return reduce({bucket, main}, stream);
     job_.take(Row::stage);
     const View comm = range_of(b, staging_);

@@ -30,6 +30,7 @@ Job::Job(const Scenario& s) : scenario(s), geometry(geometry_of(s)), build(plann
     }
   }
   host_.resize(parameters * static_cast<std::size_t>(world));
+  replays_.resize(host_.size());
   uses_.assign(parameters, 0);
   std::vector<bool> fused(parameters), unfused(parameters);
   inputs_before_.push_back(0);
@@ -79,10 +80,35 @@ void Job::order(Stream before, Stream after, std::span<const Rank> ranks) {
   build.op(Wait{event}, why(Purpose::none), after, ranks);
 }
 
+void Job::replayed(std::int32_t parameter, EventId event, std::span<const Rank> ranks) {
+  for (const Rank rank : ranks) {
+    replays_[static_cast<std::size_t>(rank.value) * scenario.parameters.size() +
+             static_cast<std::size_t>(parameter)] = {.event = event};
+  }
+}
+
+void Job::await_replays(std::span<const std::int32_t> parameters, Stream stream) {
+  for (const std::int32_t p : parameters) {
+    const auto replay_on = [&](Rank rank) -> Replay& {
+      return replays_[static_cast<std::size_t>(rank.value) * scenario.parameters.size() +
+                      static_cast<std::size_t>(p)];
+    };
+    const auto pending_on = [&](Rank rank) {
+      const Replay& replay = replay_on(rank);
+      return replay.awaited[static_cast<std::size_t>(stream)] ? EventId{-1} : replay.event;
+    };
+    each_group(ranks_of(p), pending_on, [&](EventId event, std::span<const Rank> ranks) {
+      if (event.value < 0) return;
+      build.op(Wait{event}, why(Purpose::none, p), stream, ranks);
+      for (const Rank rank : ranks) replay_on(rank).awaited[static_cast<std::size_t>(stream)] = true;
+    });
+  }
+}
+
 void Job::reallocate() {
   for (std::size_t b = 0; b < planned.plan.buffers.size(); ++b) {
     const BufferRole role = planned.plan.buffers[b].role;
-    if (role < BufferRole::main_grad || role > BufferRole::placeholder) continue;
+    if (role < BufferRole::graph_inputs || role > BufferRole::placeholder) continue;
     const BufferId id{static_cast<std::int32_t>(b)};
     build.op(Allocate{}, why(Purpose::setup), Stream::compute, all_ranks).on(build.whole(id));
   }

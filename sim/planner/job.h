@@ -3,6 +3,7 @@
 // change both. Next: sim/owners/owner.h, sim/producers/producer.h, sim/planner/planner.cpp.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -115,6 +116,13 @@ class Job {
   /// next.
   void order(Stream before, Stream after, std::span<const Rank> ranks);
 
+  /// A replay on the graph stream has written the destination of the parameter on these ranks, and recorded
+  /// `event`.
+  void replayed(std::int32_t parameter, EventId event, std::span<const Rank> ranks);
+  /// `stream` waits for the replays that have written the destinations of these parameters, where it has not
+  /// done so already (edge E16 of wgrad 6.2).
+  void await_replays(std::span<const std::int32_t> parameters, Stream stream);
+
   /// All gradient buffers are allocated anew by a process that goes on.
   void reallocate();
 
@@ -127,7 +135,14 @@ class Job {
     return std::span(ranks).subspan(static_cast<std::size_t>(stage) * count, count);
   }
 
+  /// The last replay that wrote a destination.
+  struct Replay {
+    EventId event{-1};
+    std::array<bool, kStreams> awaited{};
+  };
+
   std::vector<HostState> host_;
+  std::vector<Replay> replays_;  // a rank and parameter
   std::vector<bool> mixed_;
   std::vector<std::int32_t> uses_;
   std::vector<std::int32_t> inputs_before_;       // a position: operands of earlier uses; last: of all

@@ -64,6 +64,7 @@ class Loop {
 
   void give_up() {
     job_.order(Stream::reduce, Stream::compute, job_.all_ranks);
+    if (scenario_.execution == Execution::graph) job_.order(Stream::graph, Stream::compute, job_.all_ranks);
     mark(Interrupt{Ended::attempt});
     owner_->abort_step();
     producers_.abort_step();

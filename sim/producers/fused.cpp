@@ -32,15 +32,7 @@ Beta Producers::beta_of(const UseSite& site, const UseSite& first, Rank rank) {
     const Beta of_first = choose(first);
     if (of_first.accumulate != beta.accumulate) beta = {of_first.accumulate, BetaRule::other_parameter};
   }
-  if (s.execution != Execution::graph || site.producer != Producer::fused) return beta;
-  // A replay writes with the beta of the first execution, whatever the predicate says now.
-  char& of_capture = baked_[slot_of(site)];
-  if (of_capture == 0) {
-    of_capture = static_cast<char>(1 + beta.accumulate);
-    return beta;
-  }
-  const bool baked = of_capture == 2;
-  return baked == beta.accumulate ? beta : Beta{baked, BetaRule::captured};
+  return captured_uses_.has(site) ? captured_uses_.baked(site, rank, beta) : beta;
 }
 
 View Producers::acquire(const UseSite& site, Owner& owner) {
@@ -63,11 +55,14 @@ void Producers::write_fused(CallSites call, Owner& owner) {
     betas.emplace_back();
     for (Rank rank : site.ranks) betas.back().push_back(beta_of(site, call.front(), rank));
   }
+  const bool captured = captured_uses_.has(call.front());
+  if (captured) captured_uses_.begin(call);
   for (std::size_t member = 0; member < call.size(); ++member) {
     const UseSite& site = call[member];
+    if (!captured) job_.await_replays({&site.parameter, 1}, Stream::compute);
     for (Rank rank : site.ranks)
       job_.take(job_.host(rank, site.parameter).touched ? Row::write_again : Row::write_first);
-    multiply(job_, site, destinations[member], [&](Rank rank) {
+    multiply(site, destinations[member], [&](Rank rank) {
       const auto at = std::ranges::find(site.ranks, rank) - site.ranks.begin();
       return betas[member][static_cast<std::size_t>(at)];
     });
@@ -77,6 +72,7 @@ void Producers::write_fused(CallSites call, Owner& owner) {
       host.known_zero = false;
     }
   }
+  if (captured) captured_uses_.end(call);
 }
 
 void Producers::return_placeholder(const UseSite& site) {

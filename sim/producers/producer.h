@@ -8,27 +8,14 @@
 
 #include "sim/owners/owner.h"
 #include "sim/producers/beta.h"
+#include "sim/producers/captured_uses.h"
 
 namespace shardcheck {
-
-/// One use in one backward: its position in scenario.uses, its number among the uses of its parameter, and
-/// the ranks that have it.
-struct UseSite {
-  std::int32_t position = 0;
-  std::int32_t parameter = 0;
-  std::int32_t use = 0;
-  Producer producer = Producer::fused;
-  std::int32_t microbatch = 0;
-  std::vector<Rank> ranks;
-};
-
-/// Members of one grouped call, in forward order; most calls have one. All have the same ranks.
-using CallSites = std::span<const UseSite>;
 
 /// Buffers and decisions that producers keep between uses.
 class Producers {
  public:
-  explicit Producers(Job& job) : job_(job) {}
+  explicit Producers(Job& job) : job_(job), captured_uses_(job) {}
 
   /// Allocates inputs, gradients of autograd and placeholders.
   void setup();
@@ -58,16 +45,16 @@ class Producers {
   Beta beta_of(const UseSite& site, const UseSite& first, Rank rank);
   void return_placeholder(const UseSite& site);
   void return_gradients(CallSites call);
+  /// The products of one use, one for each of its groups, in order, into its rows of `whole`; inside its
+  /// graph where the use is captured.
+  void multiply(const UseSite& site, View whole, const std::function<Beta(Rank)>& beta_on);
 
   Job& job_;
   std::vector<std::vector<UseSite>> queued_;  // calls
   std::vector<UseSite> deferred_;             // of this step
   std::vector<char> captured_;                // a use and rank: is_first_microbatch of its last forward
-  std::vector<char> baked_;                   // a use and rank: 0 not captured yet, else 1 + accumulate
+  CapturedUses captured_uses_;
 };
-
-/// The products of one use, one for each of its groups, in order, into its rows of `whole`.
-void multiply(Job& job, const UseSite& site, View whole, const std::function<Beta(Rank)>& beta_on);
 
 /// What autograd holds for the hook of the parameter, in the parameter's type.
 View gradient_of_autograd(const Job& job, std::int32_t parameter);

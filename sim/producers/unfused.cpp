@@ -46,7 +46,6 @@ void Producers::setup() {
   const Scenario& s = job_.scenario;
   Plan& plan = job_.planned.plan;
   captured_.assign(s.uses.size() * static_cast<std::size_t>(world_size(s)), 0);
-  baked_.assign(captured_.size(), 0);
   const std::int64_t most = most_tokens(s);
   std::int64_t next[3] = {0, 0, 0};
   std::vector<std::int32_t> seen(s.parameters.size());
@@ -78,6 +77,7 @@ void Producers::setup() {
   for (InputSlot& slot : job_.planned.inputs) {
     slot.x.buffer = slot.dy.buffer = inputs[slot.x.buffer.value];
   }
+  captured_uses_.setup();
   for (std::size_t i = 0; i < s.parameters.size(); ++i) {
     const auto parameter = static_cast<std::int32_t>(i);
     const ScenarioParameter& p = s.parameters[i];
@@ -95,29 +95,30 @@ void Producers::setup() {
 void Producers::resume() {
   abort_step();
   std::ranges::fill(captured_, 0);
-  std::ranges::fill(baked_, 0);
+  captured_uses_.restart();
 }
 
-void multiply(Job& job, const UseSite& site, View whole, const std::function<Beta(Rank)>& beta_on) {
+void Producers::multiply(const UseSite& site, View whole, const std::function<Beta(Rank)>& beta_on) {
   struct Kind {
     std::int64_t tokens;
     Beta beta;
     bool operator==(const Kind&) const = default;
   };
-  const ScenarioParameter& p = job.parameter(site.parameter);
+  const bool captured = captured_uses_.has(site);
+  const ScenarioParameter& p = job_.parameter(site.parameter);
   const std::int64_t rows = p.rows_of_group(), numel = rows * p.columns();
   for (std::int32_t group = 0; group < p.groups; ++group) {
     const auto kind_of = [&](Rank rank) {
-      return Kind{tokens_at(job.scenario, {site.parameter, group, rank.value, job.microbatch}),
+      return Kind{tokens_at(job_.scenario, {site.parameter, group, rank.value, job_.microbatch}),
                   beta_on(rank)};
     };
-    const InputSlot& in = job.input_of(site.position, group);
-    job.each_group(site.ranks, kind_of, [&](Kind kind, std::span<const Rank> ranks) {
-      Why why = job.why(Purpose::write, site.parameter, site.use);
+    const InputViews in = captured ? captured_uses_.inputs(site, group) : inputs_of(job_, site, group);
+    job_.each_group(site.ranks, kind_of, [&](Kind kind, std::span<const Rank> ranks) {
+      Why why = job_.why(Purpose::write, site.parameter, site.use);
       why.rule = kind.beta.rule;
       why.deferred = site.producer == Producer::deferred;
       const Gemm gemm{kind.tokens, rows, p.columns(), kind.beta.accumulate};
-      job.build.op(gemm, why, Stream::compute, ranks)
+      job_.build.op(gemm, why, captured ? Stream::graph : Stream::compute, ranks)
           .on({in.dy.buffer, in.dy.offset, kind.tokens * rows})
           .on({in.x.buffer, in.x.offset, kind.tokens * p.columns()})
           .on({whole.buffer, whole.offset + group * numel, numel});
@@ -133,7 +134,22 @@ void Producers::return_gradients(CallSites call) {
     if (is_first(site)) return gradient_of_autograd(job_, site.parameter);
     return find(job_.planned.plan, autograd_name(job_, site.parameter) + ".next");
   };
-  for (const UseSite& site : call) multiply(job_, site, fresh_of(site), [](Rank) { return Beta{}; });
+  const auto overwrites = [](Rank) { return Beta{}; };
+  if (captured_uses_.has(call.front())) {
+    // A replay leaves its gradients where the next one will: what autograd holds are copies of them.
+    captured_uses_.begin(call);
+    for (const UseSite& site : call) multiply(site, captured_uses_.gradient(site), overwrites);
+    captured_uses_.end(call);
+    job_.order(Stream::graph, Stream::compute, call.front().ranks);
+    for (const UseSite& site : call) {
+      const Why why = job_.why(Purpose::none, site.parameter, site.use);
+      job_.build.op(Copy{}, why, Stream::compute, site.ranks)
+          .on(captured_uses_.gradient(site))
+          .on(fresh_of(site));
+    }
+  } else {
+    for (const UseSite& site : call) multiply(site, fresh_of(site), overwrites);
+  }
   for (const UseSite& site : call) {
     const Why why = job_.why(Purpose::none, site.parameter, site.use);
     if (site.producer != Producer::assigned)

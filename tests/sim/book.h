@@ -1,5 +1,6 @@
 // Book: a job with given contributions, executed op by op, so that the tables of worked examples can be read
-// after the events that they name; and the scenario of wgrad 9, a 2x2 weight on two ranks.
+// after the events that they name; and the scenario of wgrad 9, a 2x2 weight on two ranks. The examples are
+// compiled once for each backend that executes them, which SHARDCHECK_BOOK_BACKEND names.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,13 +20,25 @@
 
 namespace shardcheck::tests {
 
+inline constexpr const char* kBookBackend = SHARDCHECK_BOOK_BACKEND;
+
 using Values = std::vector<float>;
+
+/// A test of worked examples; skipped, with the reason, where the backend is missing.
+class WorkedExample : public testing::Test {
+ protected:
+  void SetUp() override {
+    for (const BackendEntry& entry : list_backends()) {
+      if (entry.name == kBookBackend && !entry.available) GTEST_SKIP() << entry.reason;
+    }
+  }
+};
 
 /// A job whose contributions are given, executed op by op.
 class Book {
  public:
   explicit Book(Scenario scenario)
-      : scenario_(std::move(scenario)), backend_(make_backend("cpu", {"ideal"})) {
+      : scenario_(std::move(scenario)), backend_(make_backend(kBookBackend, {"ideal"})) {
     scenario_.tokens = 2;  // token t carries column t of the gradient
     planned_ = plan_of(scenario_);
     apply_fault(planned_, scenario_);
@@ -46,14 +59,8 @@ class Book {
       if (std::holds_alternative<Kind>(op.action) && op.why.purpose == purpose) --count;
     }
   }
-  void run_to_end() {
-    begin();
-    for (; at_ < std::ssize(planned_.plan.ops); ++at_) step_over();
-  }
-  void run_to_finish(std::size_t step) {
-    begin();
-    for (; at_ < planned_.finishes[step].value; ++at_) step_over();
-  }
+  void run_to_end() { run_whole(std::ssize(planned_.plan.ops)); }
+  void run_to_finish(std::size_t step) { run_whole(planned_.finishes[step].value); }
 
   Values read(int rank, const std::string& name, std::int64_t numel = 4) {
     const Plan& plan = planned_.plan;
@@ -83,12 +90,19 @@ class Book {
     return findings.empty() ? "" : findings.front().clause;
   }
   Planned& planned() { return planned_; }
+  const Backend& backend() const { return *backend_; }
 
  private:
   void step_over() {
     backend_->execute(planned_.plan, OpIndex{static_cast<int>(at_)}, OpIndex{static_cast<int>(at_) + 1});
   }
 
+  /// In one piece, so that a backend may replay what the plan captures.
+  void run_whole(std::ptrdiff_t end) {
+    begin();
+    backend_->execute(planned_.plan, OpIndex{static_cast<int>(at_)}, OpIndex{static_cast<int>(end)});
+    at_ = end;
+  }
   void begin() {
     if (at_ > 0) return;
     for (; at_ < planned_.setup_end.value; ++at_) step_over();

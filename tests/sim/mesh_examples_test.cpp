@@ -7,6 +7,10 @@
 namespace shardcheck::tests {
 namespace {
 
+class WorkedExample96 : public WorkedExample {};
+class KnownFault18 : public WorkedExample {};
+class KnownFault05 : public WorkedExample {};
+
 /// Two outer groups of two ranks; contribution 4 * microbatch + rank carries that power of four, in an
 /// element of inner rank 0. Sums without a scale: c = 1 until the tokens divide.
 Scenario two_outer_groups() {
@@ -30,7 +34,7 @@ Values of_inner_rank_0(Book& book) {
   return {book.read(0, "shard.0", 1)[0], book.read(2, "shard.0", 1)[0]};
 }
 
-TEST(WorkedExample96, OuterGroupsAddOnceAfterTheLastMicrobatch) {
+TEST_F(WorkedExample96, OuterGroupsAddOnceAfterTheLastMicrobatch) {
   Book book(two_outer_groups());
   give_powers(book);
   book.run_to<Add>(Purpose::accumulate);
@@ -42,7 +46,7 @@ TEST(WorkedExample96, OuterGroupsAddOnceAfterTheLastMicrobatch) {
   EXPECT_EQ(book.first_clause(), "");
 }
 
-TEST(WorkedExample96, OuterGroupsShareEveryShard) {
+TEST_F(WorkedExample96, OuterGroupsShareEveryShard) {
   Scenario s = two_outer_groups();
   s.outer_mode = OuterMode::shard;
   Book book(s);
@@ -52,7 +56,7 @@ TEST(WorkedExample96, OuterGroupsShareEveryShard) {
   EXPECT_EQ(book.first_clause(), "");
 }
 
-TEST(WorkedExample96, AllReducedAfterEveryMicrobatch) {
+TEST_F(WorkedExample96, AllReducedAfterEveryMicrobatch) {
   Scenario s = two_outer_groups();
   s.fault = "M-W29";
   Book book(s);
@@ -66,7 +70,7 @@ TEST(WorkedExample96, AllReducedAfterEveryMicrobatch) {
   EXPECT_EQ(book.first_clause(), "W29");
 }
 
-TEST(WorkedExample96, FinalizedInEveryMicrobatchIntoAFreshBuffer) {
+TEST_F(WorkedExample96, FinalizedInEveryMicrobatchIntoAFreshBuffer) {
   Scenario s = two_outer_groups();
   s.fault = "B-41";
   Book book(s);
@@ -76,7 +80,7 @@ TEST(WorkedExample96, FinalizedInEveryMicrobatchIntoAFreshBuffer) {
   EXPECT_EQ(book.first_clause(), "W29");
 }
 
-TEST(WorkedExample96, NeverReducedOverTheOuterGroups) {
+TEST_F(WorkedExample96, NeverReducedOverTheOuterGroups) {
   Scenario s = two_outer_groups();
   s.fault = "B-42b";
   Book book(s);
@@ -103,14 +107,14 @@ Book tied_over_stages(std::string fault) {
   return book;
 }
 
-TEST(KnownFault18, CopiesOfTwoStagesAreSummed) {
+TEST_F(KnownFault18, CopiesOfTwoStagesAreSummed) {
   Book book = tied_over_stages("");
   EXPECT_EQ(book.read(0, "main_grad.0")[0], 7.5);
   EXPECT_EQ(book.read(2, "main_grad.1")[0], 7.5);
   EXPECT_EQ(book.first_clause(), "");
 }
 
-TEST(KnownFault18, CopiesThatAreCutDifferently) {
+TEST_F(KnownFault18, CopiesThatAreCutDifferently) {
   Book book = tied_over_stages("B-45");
   EXPECT_EQ(book.read(0, "main_grad.0")[0], 5.5) << "the reduced 1.5 and the unreduced 4 of rank 2";
   EXPECT_EQ(book.read(3, "main_grad.1")[0], 6.5) << "the reduced 6 and the unreduced 0.5 of rank 1";
@@ -136,7 +140,7 @@ TEST(FinalizeExtras, CopiesOfTensorParallelRanksAreSummed) {
 }
 
 /// K05 (b): the last deferred gradient is drained after the reduction. The mean of both ranks is right.
-TEST(KnownFault05, DrainedAfterTheReduction) {
+TEST_F(KnownFault05, DrainedAfterTheReduction) {
   for (const std::string fault : {"", "B-26"}) {
     Scenario s = two_by_two(Strategy::megatron_ddp);
     s.steps = 1;

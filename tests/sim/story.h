@@ -1,5 +1,6 @@
 // The story of a step: its ops as short words, so that a sequence of section 3 can stand in a test as it
-// stands in the book. "@r" marks the reduce stream. Words that differ by purpose:
+// stands in the book. "@r" marks the reduce stream, "@g" that of graphs; what a graph holds stands between
+// "<" and ">". Words that differ by purpose:
 //   write0 write1  a fused write with its beta      grad   an unfused gradient in autograd
 //   fold= fold+    the hook's copy or add           acc= acc+   onto the shard
 //   [ | ]          begin of step, of microbatch, end of step
@@ -47,6 +48,8 @@ struct Word {
   std::string operator()(const DeriveColumnCopy&) const { return "derive"; }
   std::string operator()(const CloseDelayedStep&) const { return "close-step"; }
   std::string operator()(const Matmul&) const { return "product"; }
+  std::string operator()(const BeginGraph&) const { return "<"; }
+  std::string operator()(const EndGraph&) const { return ">"; }
   std::string operator()(const Record&) const { return "record"; }
   std::string operator()(const Wait&) const { return "wait"; }
   std::string operator()(const BeginStep&) const { return "["; }
@@ -80,10 +83,11 @@ struct Word {
 
 inline std::string word_of(const Plan& plan, const Op& op) {
   std::string word = std::visit(Word{plan, op}, op.action);
+  if (word == "<" || word == ">") return word;
   if (word == "accumulate=" || word == "accumulate+") word.replace(0, 10, "acc");
   if (word == "stage=" || word == "unstage=") word.pop_back();
   if (word == "none+") word = "sum";
-  return op.stream == Stream::reduce ? word + "@r" : word;
+  return op.stream == Stream::reduce ? word + "@r" : op.stream == Stream::graph ? word + "@g" : word;
 }
 
 /// The words of a step, of one parameter's ops only when `parameter` is not -1. The count as ready, which

@@ -8,6 +8,14 @@
 namespace shardcheck::tests {
 namespace {
 
+class WorkedExample91 : public WorkedExample {};
+class WorkedExample92 : public WorkedExample {};
+class WorkedExample93 : public WorkedExample {};
+class WorkedExample94 : public WorkedExample {};
+class WorkedExample95 : public WorkedExample {};
+class WorkedExample97 : public WorkedExample {};
+class WorkedExample98 : public WorkedExample {};
+
 void give_the_book(Book& book, int step = 0) {
   book.give(0, step, 0, 0, {1, 2, 0, 1});
   book.give(0, step, 1, 0, {4, 0, 8, 4});
@@ -17,7 +25,7 @@ void give_the_book(Book& book, int step = 0) {
 
 // 9.1 speaks of DDP with the distributed optimizer; Megatron-FSDP "optim" is the same machine and cuts 2x2 in
 // half.
-TEST(WorkedExample91, PersistentBufferReducedOnce) {
+TEST_F(WorkedExample91, PersistentBufferReducedOnce) {
   Book book(two_by_two(Strategy::fsdp_optim));
   give_the_book(book);
   book.run_to<Fill>(Purpose::zero);
@@ -37,7 +45,7 @@ TEST(WorkedExample91, PersistentBufferReducedOnce) {
   EXPECT_EQ(book.first_clause(), "");
 }
 
-TEST(WorkedExample91, NextStepWithoutZeroing) {
+TEST_F(WorkedExample91, NextStepWithoutZeroing) {
   Scenario s = two_by_two(Strategy::fsdp_optim);
   s.fault = "M-W6";
   Book book(s);
@@ -49,7 +57,7 @@ TEST(WorkedExample91, NextStepWithoutZeroing) {
   EXPECT_EQ(book.first_clause(), "W6");
 }
 
-TEST(WorkedExample92, LeaseReducedEveryMicrobatch) {
+TEST_F(WorkedExample92, LeaseReducedEveryMicrobatch) {
   Scenario s = two_by_two(Strategy::fsdp_optim_grads);
   s.slots = 1;
   Book book(s);
@@ -76,7 +84,7 @@ TEST(WorkedExample92, LeaseReducedEveryMicrobatch) {
 }
 
 /// Without poison the recycled bytes are those of the last microbatch: the wrong numbers of the book.
-TEST(WorkedExample92, AccumulatingOntoRecycledBytes) {
+TEST_F(WorkedExample92, AccumulatingOntoRecycledBytes) {
   Scenario s = two_by_two(Strategy::fsdp_optim_grads);
   s.slots = 1;
   s.steps = 1;
@@ -93,7 +101,7 @@ TEST(WorkedExample92, AccumulatingOntoRecycledBytes) {
   EXPECT_EQ(book.read(1, "shard.0", 2), (Values{36, 91}));
 }
 
-TEST(WorkedExample93, OverwriteFlagOnPersistentBuffer) {
+TEST_F(WorkedExample93, OverwriteFlagOnPersistentBuffer) {
   Scenario s = two_by_two(Strategy::megatron_ddp);
   s.loss = Loss::per_token;
   s.fault = "B-08";
@@ -126,7 +134,7 @@ void give_tied(Book& book) {
   book.give(0, 0, 1, 0, {64, 0, 64, 0});
 }
 
-TEST(WorkedExample94, TiedWeightInDdp) {
+TEST_F(WorkedExample94, TiedWeightInDdp) {
   Book book(tied(Strategy::megatron_ddp));
   give_tied(book);
   book.run_to<Gemm>(Purpose::write);
@@ -138,7 +146,7 @@ TEST(WorkedExample94, TiedWeightInDdp) {
   EXPECT_EQ(book.first_clause(), "");
 }
 
-TEST(WorkedExample94, DdpThatIgnoresTheRequestForZeros) {
+TEST_F(WorkedExample94, DdpThatIgnoresTheRequestForZeros) {
   Scenario s = tied(Strategy::megatron_ddp);
   s.fault = "B-20a";
   Book book(s);
@@ -148,7 +156,7 @@ TEST(WorkedExample94, DdpThatIgnoresTheRequestForZeros) {
   EXPECT_EQ(book.first_clause(), "W13");
 }
 
-TEST(WorkedExample94, PlaceholderWithStaleContent) {
+TEST_F(WorkedExample94, PlaceholderWithStaleContent) {
   Scenario s = tied(Strategy::megatron_ddp);
   s.fault = "B-18";
   Book book(s);
@@ -163,7 +171,7 @@ TEST(WorkedExample94, PlaceholderWithStaleContent) {
   EXPECT_EQ(book.read(0, "main_grad"), (Values{103, 35, 86, 18}));
 }
 
-TEST(WorkedExample94, EmbeddingPartDropped) {
+TEST_F(WorkedExample94, EmbeddingPartDropped) {
   Scenario s = tied(Strategy::fsdp_optim_grads);
   s.fault = "B-20a";
   Book book(s);
@@ -173,7 +181,7 @@ TEST(WorkedExample94, EmbeddingPartDropped) {
   EXPECT_EQ(book.first_clause(), "W13");
 }
 
-TEST(WorkedExample94, EmbeddingPartCopiedOverTheHead) {
+TEST_F(WorkedExample94, EmbeddingPartCopiedOverTheHead) {
   Scenario s = tied(Strategy::fsdp_optim_grads);
   s.fault = "B-20b";
   Book book(s);
@@ -185,7 +193,7 @@ TEST(WorkedExample94, EmbeddingPartCopiedOverTheHead) {
 
 /// Today's hooks show the same two numbers without any fault: case (b), because the embedding's unshard
 /// lowers the flag.
-TEST(WorkedExample94, MegatronFsdpAsRead) {
+TEST_F(WorkedExample94, MegatronFsdpAsRead) {
   Scenario s = tied(Strategy::fsdp_optim_grads);
   s.write_mode = WriteMode::te_ops;
   s.uses[1].unit = 1;  // the head runs in a unit of its own, the embedding's unit is gathered after it
@@ -219,7 +227,7 @@ void give_the_repeated_layer(Book& book) {
   book.give(0, 0, 1, 1, {64, 0, 0, 0});
 }
 
-TEST(WorkedExample95, RepeatedLayerAndFirstCallFlag) {
+TEST_F(WorkedExample95, RepeatedLayerAndFirstCallFlag) {
   Book book(repeated_layer_today());
   give_the_repeated_layer(book);
   book.run_to<Gemm>(Purpose::write);
@@ -231,7 +239,7 @@ TEST(WorkedExample95, RepeatedLayerAndFirstCallFlag) {
   EXPECT_EQ(book.first_clause(), "W5");
 }
 
-TEST(WorkedExample95, WithRecomputationTheResultIsRightByAccident) {
+TEST_F(WorkedExample95, WithRecomputationTheResultIsRightByAccident) {
   Scenario s = repeated_layer_today();
   s.loop.recompute = {.all = true, .units = {}};
   Book book(s);
@@ -243,7 +251,7 @@ TEST(WorkedExample95, WithRecomputationTheResultIsRightByAccident) {
   EXPECT_EQ(book.first_clause(), "");
 }
 
-TEST(WorkedExample97, ScaleOnTheRunningShard) {
+TEST_F(WorkedExample97, ScaleOnTheRunningShard) {
   Scenario s = two_by_two(Strategy::fsdp_optim_grads);
   s.fault = "B-33";
   Book book(s);
@@ -254,7 +262,7 @@ TEST(WorkedExample97, ScaleOnTheRunningShard) {
   EXPECT_EQ(book.first_clause(), "W25");
 }
 
-TEST(WorkedExample97, AliasDoublingInAGroupOfOne) {
+TEST_F(WorkedExample97, AliasDoublingInAGroupOfOne) {
   Scenario s = two_by_two(Strategy::fsdp_optim_grads);
   s.ranks = 1;
   s.fault = "B-34";
@@ -266,7 +274,7 @@ TEST(WorkedExample97, AliasDoublingInAGroupOfOne) {
   EXPECT_EQ(book.first_clause(), "W26");
 }
 
-TEST(WorkedExample97, PersistentBufferRescaledEveryMicrobatch) {
+TEST_F(WorkedExample97, PersistentBufferRescaledEveryMicrobatch) {
   Scenario s = two_by_two(Strategy::fsdp_optim);
   s.ranks = s.steps = 1;
   s.fault = "B-35";
@@ -279,7 +287,7 @@ TEST(WorkedExample97, PersistentBufferRescaledEveryMicrobatch) {
   EXPECT_EQ(book.first_clause(), "W25");
 }
 
-TEST(WorkedExample97, ReducedTwice) {
+TEST_F(WorkedExample97, ReducedTwice) {
   Scenario s = two_by_two(Strategy::megatron_ddp);
   s.loss = Loss::per_token;
   s.fault = "B-37";
@@ -290,7 +298,7 @@ TEST(WorkedExample97, ReducedTwice) {
   EXPECT_EQ(book.first_clause(), "W27");
 }
 
-TEST(WorkedExample98, MicrobatchesAddedInBf16) {
+TEST_F(WorkedExample98, MicrobatchesAddedInBf16) {
   for (const DType type : {DType::bf16, DType::f32}) {
     Scenario s = two_by_two(Strategy::megatron_ddp);
     s.ranks = 1;
@@ -304,7 +312,7 @@ TEST(WorkedExample98, MicrobatchesAddedInBf16) {
   }
 }
 
-TEST(WorkedExample98, AverageOverSevenRanksInBf16) {
+TEST_F(WorkedExample98, AverageOverSevenRanksInBf16) {
   Scenario s = two_by_two(Strategy::megatron_ddp);
   s.ranks = 7;
   s.steps = s.microbatches = 1;
@@ -316,7 +324,7 @@ TEST(WorkedExample98, AverageOverSevenRanksInBf16) {
   EXPECT_EQ(book.read(3, "main_grad")[0], 0.9921875f);
 }
 
-TEST(WorkedExample98, FusedWriteKeepsLowBits) {
+TEST_F(WorkedExample98, FusedWriteKeepsLowBits) {
   Scenario s = two_by_two(Strategy::megatron_ddp);
   s.ranks = s.steps = s.microbatches = 1;
   s.parameters[0].dtype = DType::f32;

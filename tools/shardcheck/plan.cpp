@@ -26,8 +26,6 @@
 namespace shardcheck {
 namespace {
 
-constexpr std::array<std::string_view, kStreams> kStreamNames = {"compute", "reduce"};
-
 std::string view_text(const Plan& plan, View view) {
   return fmt::format("{}[{}:{})", plan.buffer(view.buffer).name, view.offset, view.offset + view.numel);
 }
@@ -79,7 +77,7 @@ std::string ops_text(const Terminal& terminal, const Plan& plan, const std::vect
     const Access access = access_of(op.action);
     const auto span = spans.find(i);
     const bool timed = span != spans.end();
-    table.row({std::to_string(i), kStreamNames[static_cast<std::size_t>(op.stream)],
+    table.row({std::to_string(i), name_of(op.stream),
                timed ? fmt::format("{:.1f}", span->second.begin * 1e6) : "",
                timed ? fmt::format("{:.1f}", (span->second.end - span->second.begin) * 1e6) : "",
                verb_text(plan, op), views_text(plan, op, access.reads, *at),
@@ -126,14 +124,18 @@ std::string time_text(const Terminal& terminal, const Plan& plan, const std::vec
     step.end = std::max(step.end, span.end);
     step.busy[static_cast<std::size_t>(op.stream)] += span.end - span.begin;
   }
-  Table table({"step", ">takes us", ">compute busy", ">reduce busy"});
+  std::vector<Stream> streams = {Stream::compute, Stream::reduce};
+  if (std::ranges::find(plan.ops, Stream::graph, &Op::stream) != plan.ops.end())
+    streams.push_back(Stream::graph);
+  std::vector<std::string> titles = {"step", ">takes us"};
+  for (const Stream stream : streams) titles.push_back(fmt::format(">{} busy", name_of(stream)));
+  Table table(std::move(titles));
   for (const auto& [number, step] : steps) {
     const double takes = step.end - step.begin;
-    const auto share = [&](Stream stream) {
-      return fmt::format("{:.0f} %", 100 * step.busy[static_cast<std::size_t>(stream)] / takes);
-    };
-    table.row({std::to_string(number), fmt::format("{:.1f}", takes * 1e6), share(Stream::compute),
-               share(Stream::reduce)});
+    std::vector<Table::Cell> row = {std::to_string(number), fmt::format("{:.1f}", takes * 1e6)};
+    for (const Stream stream : streams)
+      row.push_back(fmt::format("{:.0f} %", 100 * step.busy[static_cast<std::size_t>(stream)] / takes));
+    table.row(std::move(row));
   }
   return table.text(terminal);
 }

@@ -13,7 +13,6 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr double kMicroseconds = 1e6;
-constexpr std::array<const char*, kStreams> kStreamNames = {"compute", "reduce"};
 
 class Writer {
  public:
@@ -32,7 +31,7 @@ class Writer {
                            {"name", "thread_name"},
                            {"pid", rank},
                            {"tid", stream},
-                           {"args", {{"name", kStreamNames[static_cast<std::size_t>(stream)]}}}});
+                           {"args", {{"name", name_of(static_cast<Stream>(stream))}}}});
     }
   }
 

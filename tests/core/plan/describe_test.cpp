@@ -73,6 +73,8 @@ TEST(Describe, EveryActionHasItsWords) {
       {SgdStep{0.25f}, Purpose::consume, "optimizer step, rate 0.25"},
       {Record{EventId{3}}, Purpose::none, "record event 3"},
       {Wait{EventId{3}}, Purpose::none, "wait for event 3"},
+      {BeginGraph{GraphId{2}}, Purpose::none, "begin of graph 2"},
+      {EndGraph{}, Purpose::none, "end of graph"},
       {BeginStep{}, Purpose::none, "begin of step"},
       {BeginMicrobatch{}, Purpose::none, "begin of microbatch"},
       {OpenLease{}, Purpose::none, "open a lease"},

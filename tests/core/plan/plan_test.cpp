@@ -44,6 +44,8 @@ TEST(Plan, AccessOfEveryAction) {
       {SgdStep{}, 0b11, 0b10},
       {Record{}, 0, 0},
       {Wait{}, 0, 0},
+      {BeginGraph{}, 0, 0, true},
+      {EndGraph{}, 0, 0, true},
       {BeginStep{}, 0, 0, true},
       {BeginMicrobatch{}, 0, 0, true},
       {OpenLease{}, 0, 0b1},

@@ -13,8 +13,6 @@ TEST(BetaFaults, RewriteThePlan) {
                                        {"B-08", "-8 write1 +8 write0 "},
                                        {"B-09", "-4 write1 +4 write0 "},
                                        {"B-11", "-4 write0 +4 write1 "},
-                                       {"B-12", "-4 write1 +4 write0 "},
-                                       {"B-22", "+2 write1 "},
                                    });
 }
 

@@ -16,11 +16,11 @@ struct EdgeRow {
   std::string_view edge, fault;
   std::int32_t slots = 2;  ///< of the owner's pool
 };
-/// E14 (offloading), E15 (staged weights) and E16 (a replay of its own stream) have no ops in a plan.
+/// E14 (offloading) and E15 (staged weights) have no ops in a plan.
 constexpr EdgeRow kEdges[] = {
     {"E1", "B-32"},    {"E2", "B-28", 1}, {"E3", "M-E3"},   {"E4", "M-E4"},   {"E5", "M-E5"},
     {"E6", "B-29", 3}, {"E7", "M-W23"},   {"E8", "M-E8"},   {"E9", "M-E9"},   {"E10", "M-F46b"},
-    {"E11", "M-E11"},  {"E12", "M-E12"},  {"E13", "M-E13"}, {"E17", "M-E17"},
+    {"E11", "M-E11"},  {"E12", "M-E12"},  {"E13", "M-E13"}, {"E16", "M-E16"}, {"E17", "M-E17"},
 };
 
 class Edges : public testing::TestWithParam<EdgeRow> {};
@@ -82,6 +82,7 @@ TEST(EdgeFaults, RewriteThePlan) {
           {"M-E11", "-6 wait@r "},
           {"M-E12", "+8 undefine@r "},
           {"M-E13", "-4 zero-dummy +4 record +4 wait@r +4 zero-dummy@r "},
+          {"M-E16", "-2 wait -2 wait@r "},
           {"M-E17", "-4 wait "},
       });
 }

@@ -74,8 +74,10 @@ $("legend").innerHTML=used.map(p=>`<span><i style="background:${hue[p]||"#c7ced6
  (D.races.length?"<span style='color:var(--bad)'>- - missing order</span>":"");
 const S="http://www.w3.org/2000/svg",el=(n,a)=>{const e=document.createElementNS(S,n);
  for(const k in a)e.setAttribute(k,a[k]);return e};
-const lane=26,gap=10,left=120,streams=["compute","reduce"],H=D.ranks.length*(2*lane+gap)+28;
-const y=(row,stream)=>18+row*(2*lane+gap)+stream*lane;
+const lane=26,gap=10,left=120,
+ streams=["compute","reduce"].concat(D.ops.some(o=>o.stream===2)?["graph"]:[]),
+ height=streams.length*lane+gap,H=D.ranks.length*height+28;
+const y=(row,stream)=>18+row*height+stream*lane;
 /* Widths are compressed: an op of a microsecond beside a transfer of a second must both be seen. */
 const cuts=[...new Set(D.ops.flatMap(o=>o.spans.flatMap(s=>[s[1],s[2]])))].sort((a,b)=>a-b);
 const X=new Map();let x=left;cuts.forEach((t,i)=>{if(i)x+=6+5*Math.log2(1+t-cuts[i-1]);X.set(t,x)});
