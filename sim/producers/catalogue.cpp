@@ -26,7 +26,8 @@ std::span<const ProducerKind> producer_kinds() {
       {"Q12", "frozen weight", "trainable false, thaws_at", "no product, no flag, nothing for autograd"},
       {"Q13", "bias, norm", "a 1-D shape", "never fused, always folded"},
       {"Q14", "unused this microbatch", "schedule.silent", "no event at all, on any ranks and microbatches"},
-      {"Q15", "CUDA-graph replay", "execution graph", "the beta of the first execution is replayed"},
+      {"Q15", "CUDA-graph replay", "execution graph",
+       "fused and unfused uses are replayed from static inputs, with the beta of the first execution"},
       {"Q16", "accumulate through .grad", "",
        "a proposal: it needs a gradient type of the parameter's own in the framework (R8)"},
   };

@@ -98,7 +98,7 @@ std::string_view name_of(FirstMicrobatch driver);
 enum class Execution : std::uint8_t {
   eager,    ///< inside backward
   delayed,  ///< after all data gradients of the microbatch
-  graph,    ///< beta is baked at the first execution of a use and replayed
+  graph,    ///< captured at the first execution of a use, with its beta and from static inputs, and replayed
 };
 std::string_view name_of(Execution execution);
 

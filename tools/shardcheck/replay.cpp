@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <ostream>
 
+#include "backends/cuda/cuda_backend.h"
 #include "core/assert.h"
 #include "core/error.h"
 #include "properties/comparison.h"
@@ -220,6 +221,8 @@ ExitStatus replay_verb(Session& session, const Arguments& arguments) {
   if (!findings.empty() && given.kind == nullptr) complete(findings.front(), given.scenario, *backend);
   const Terminal terminal = terminal_of(session.out);
   session.out << findings_text(terminal, findings) << labelled(terminal, noun_of(given), describe(given));
+  if (const GraphCounts graphs = graph_counts(*backend); graphs.has_any())
+    session.out << labelled(terminal, "graphs", to_text(graphs));
   const std::string on = fmt::format("{} on {}", file, describe(choice));
   if (findings.empty()) {
     session.out << fmt::format("{}: {}; {}\n", paint(terminal, Tone::good, "held"),
