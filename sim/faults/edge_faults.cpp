@@ -214,9 +214,14 @@ void delayed(Scenario& s) {
   persistent_overlap(s);
   s.execution = Execution::delayed;
 }
+/// Of one weight: a use of another that returns its gradient would wait for all replays before it.
 void replayed(Scenario& s) {
   persistent_overlap(s);
   s.execution = Execution::graph;
+  s.parameters.resize(1);
+  s.uses = {{.parameter = 0}};
+  std::erase_if(s.silent, [](const Silence& silence) { return silence.parameter != 0; });
+  prepare::repair(s);
 }
 void mixed(Scenario& s) {
   persistent_overlap(s);

@@ -82,7 +82,7 @@ TEST(EdgeFaults, RewriteThePlan) {
           {"M-E11", "-6 wait@r "},
           {"M-E12", "+8 undefine@r "},
           {"M-E13", "-4 zero-dummy +4 record +4 wait@r +4 zero-dummy@r "},
-          {"M-E16", "-2 wait -2 wait@r "},
+          {"M-E16", "-1 wait -1 wait@r "},
           {"M-E17", "-4 wait "},
       });
 }
