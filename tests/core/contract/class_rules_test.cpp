@@ -239,6 +239,22 @@ TEST(ClassRules, APlaceholderIsZeroedBeforeAutogradAddsIt) {
 
 // ---- Streams: E9 and E17 of 6.2.
 
+/// A captured unfused use leaves its gradient where the next one will.
+void replay(TinyPlan& p) {
+  p.order(kCompute, Stream::graph);
+  p.write(0, p.grad, Stream::graph);
+  p.order(Stream::graph, kCompute);
+}
+
+TEST(ClassRules, WhatAReplayReturnsIsTakenBeforeTheNextOne) {
+  expect_rows({
+      {"folded", [](TinyPlan& p) { replay(p), p.zero(p.all(p.main)), p.fold(true, p.main), replay(p); }, ""},
+      {"an alias of it is still held", [](TinyPlan& p) { replay(p), replay(p); }, "W35"},
+      {"eager: each use has storage of its own", [](TinyPlan& p) { p.write(0, p.grad), p.write(0, p.grad); },
+       ""},
+  });
+}
+
 TEST(ClassRules, AWriteWaitsForTheZeroing) {
   for (const bool waits : {false, true}) {
     TinyPlan p;

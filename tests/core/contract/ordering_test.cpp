@@ -36,6 +36,24 @@ TEST_F(Ordering, AReductionThatDoesNotWaitForTheWrite) {
   EXPECT_EQ(clause_and_edge(), "E1 W21");
 }
 
+TEST_F(Ordering, AReductionThatDoesNotWaitForTheReplay) {
+  const BufferId b = buffer(BufferRole::main_grad);
+  build.op(Fill{1}, because(Purpose::write), Stream::graph, rank).on(build.whole(b));
+  build.op(Communicate{}, because(Purpose::reduce), Stream::reduce, rank)
+      .on(build.whole(b))
+      .on(build.whole(b));
+  EXPECT_EQ(clause_and_edge(), "E16 W35");
+}
+
+TEST_F(Ordering, StaticInputsThatAreOverwrittenUnderAReplay) {
+  const BufferId b = buffer(BufferRole::graph_inputs);
+  build.op(Copy{}, because(Purpose::write), Stream::graph, rank)
+      .on(build.whole(b))
+      .on(build.whole(buffer(BufferRole::main_grad)));
+  build.op(Fill{1}, because(Purpose::none), Stream::compute, rank).on(build.whole(b));
+  EXPECT_EQ(clause_and_edge(), "E16 W35");
+}
+
 TEST_F(Ordering, ASlotThatIsStillRead) {
   const BufferId b = buffer(BufferRole::lease_slot);
   build.op(CloseLease{}, {}, Stream::reduce, rank).on(build.whole(b));

@@ -230,6 +230,13 @@ struct Fenced {
 
 TEST(ReductionRules, AMissingWaitIsAFinding) {
   const Fenced edges[] = {
+      {"E16, replay before launch", "W35", Stream::graph, kReduce,
+       [](TinyPlan& p) {
+         p.zero(p.all(p.main));
+         p.order(kCompute, Stream::graph);
+         p.write(1, p.main, Stream::graph);
+       },
+       [](TinyPlan& p) { p.all_reduce(p.main, kReduce); }},
       {"E1, write before launch", "W21", kCompute, kReduce, [](TinyPlan& p) { p.fill(p.main); },
        [](TinyPlan& p) { p.all_reduce(p.main, kReduce); }},
       {"E1, write before scale", "W21", kCompute, kReduce, [](TinyPlan& p) { p.fill(p.main); },

@@ -154,6 +154,23 @@ TEST(Signalling, TheHookAddsExactlyWhatIsMissing) {
   });
 }
 
+/// A captured fused use writes the destination.
+void replay(TinyPlan& p) {
+  begin(p);
+  p.order(kCompute, Stream::graph);
+  p.write(1, p.main, Stream::graph);
+  p.order(Stream::graph, kCompute);
+}
+
+TEST(Signalling, AReplayRaisesTheFlag) {
+  expect_rows({
+      {"raised", [](TinyPlan& p) { replay(p), say(p, Flag{true}), hook(p, HookAction::drop); }, ""},
+      {"not raised", [](TinyPlan& p) { replay(p), say(p, Return{Returned::real}), hook(p, HookAction::add); },
+       "W35"},
+      {"eager, not raised", [](TinyPlan& p) { begin(p), p.write(1, p.main), hook(p, HookAction::drop); }, ""},
+  });
+}
+
 TEST(Signalling, NobodyReturnsTheDestination) {
   for (const Returned what : {Returned::real, Returned::dummy, Returned::zero_dummy, Returned::nothing}) {
     TinyPlan p;
