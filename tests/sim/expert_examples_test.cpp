@@ -9,6 +9,12 @@
 namespace shardcheck::tests {
 namespace {
 
+class WorkedExampleB10 : public WorkedExample {};
+class WorkedExampleB13 : public WorkedExample {};
+class WorkedExampleB03 : public WorkedExample {};
+class WorkedExampleB01 : public WorkedExample {};
+class WorkedExampleQ10 : public WorkedExample {};
+
 /// Two experts of 2x2 in one call.
 Scenario two_experts(Strategy strategy) {
   Scenario s = two_by_two(strategy);
@@ -26,7 +32,7 @@ void give_std(Book& book) {
   }
 }
 
-TEST(WorkedExampleB10, AHookForcesTheOverwriteFlagOnAPersistentBuffer) {
+TEST_F(WorkedExampleB10, AHookForcesTheOverwriteFlagOnAPersistentBuffer) {
   for (const bool forced : {false, true}) {
     Scenario s = two_experts(Strategy::fsdp_optim);
     if (forced) s.fault = "B-10a";
@@ -38,7 +44,7 @@ TEST(WorkedExampleB10, AHookForcesTheOverwriteFlagOnAPersistentBuffer) {
   }
 }
 
-TEST(WorkedExampleB13, AnExpertWithoutTokensWritesZeros) {
+TEST_F(WorkedExampleB13, AnExpertWithoutTokensWritesZeros) {
   for (const bool skipped : {false, true}) {
     Scenario s = two_experts(Strategy::fsdp_optim_grads);
     s.microbatches = 1;
@@ -61,7 +67,7 @@ TEST(WorkedExampleB13, AnExpertWithoutTokensWritesZeros) {
 }
 
 /// W17: one bit is read for both experts, where the first was written before in this lease.
-TEST(WorkedExampleB03, TodaysGroupedCallReadsTheFlagOfItsFirst) {
+TEST_F(WorkedExampleB03, TodaysGroupedCallReadsTheFlagOfItsFirst) {
   for (const WriteMode mode : {WriteMode::r3, WriteMode::r5}) {
     Scenario s = two_experts(Strategy::fsdp_optim_grads);
     s.write_mode = mode;
@@ -79,7 +85,7 @@ Scenario two_in_one(Strategy strategy) {
   return s;
 }
 
-TEST(WorkedExampleB01, TheOverwriteFlagCancelsTheDestination) {
+TEST_F(WorkedExampleB01, TheOverwriteFlagCancelsTheDestination) {
   for (const bool cancelled : {false, true}) {
     Scenario s = two_in_one(Strategy::fsdp_optim_grads);
     if (cancelled) s.fault = "B-01";
@@ -95,7 +101,7 @@ TEST(WorkedExampleB01, TheOverwriteFlagCancelsTheDestination) {
   }
 }
 
-TEST(WorkedExampleQ10, AnOffsetOffByOneLandsInTheRowsOfTheNextExpert) {
+TEST_F(WorkedExampleQ10, AnOffsetOffByOneLandsInTheRowsOfTheNextExpert) {
   Scenario s = two_in_one(Strategy::megatron_ddp);
   Book right(s);
   right.give(0, 0, 0, 0, {1, 2, 0, 1});
