@@ -1,6 +1,7 @@
 // Faults of captured graphs (W35): what a capture baked in, what a replay's wrapper leaves out, and what the
 // next replay overwrites. The missing wait for a replay is M-E16 of edge_faults.cpp.
 #include <map>
+#include <set>
 
 #include "sim/faults/kinds.h"
 #include "sim/faults/prepare.h"
@@ -36,15 +37,17 @@ bool flag_not_set_by_replay(Planned& planned, const Scenario&) {
   if (held == planned.plan.buffers.end()) return false;
   const View returned{BufferId{static_cast<std::int32_t>(held - planned.plan.buffers.begin())}, 0,
                       held->numel};
-  View destination{};
+  View destination{};  // whole, of the products since the last hook
   Op recorded{};
   for (std::int32_t i = 0; i < edit.size(); ++i) {
     const Op op = edit.op(i);
     if (!is_of_first(op)) continue;
     if (is_captured(op)) {
-      destination = edit.view(op, 2);
+      const View written = edit.view(op, 2);  // the rows of one expert
+      if (destination.numel == 0) destination = {written.buffer, written.offset, held->numel};
+      const View part{returned.buffer, written.offset - destination.offset, written.numel};
       Op again = edit.with_views(op, 3, [&](std::int8_t operand, std::int32_t r) {
-        return operand == 2 ? returned : edit.view(op, operand, r);
+        return operand == 2 ? part : edit.view(op, operand, r);
       });
       std::get<Gemm>(again.action).accumulate = false;
       edit.insert_after(i, again);
@@ -62,6 +65,7 @@ bool flag_not_set_by_replay(Planned& planned, const Scenario&) {
     fold.action = Add{};
     fold.why.purpose = Purpose::fold;
     edit.insert_after(i, fold);
+    destination = {};
   }
   return edit.commit();
 }
@@ -70,6 +74,7 @@ bool flag_not_set_by_replay(Planned& planned, const Scenario&) {
 /// replayed.
 bool gradient_aliases_static_buffer(Planned& planned, const Scenario&) {
   PlanEdit edit(planned);
+  std::set<BufferId> statics;
   View replayed{};
   std::map<std::int32_t, std::vector<std::int32_t>> folds;  // a microbatch of the step: not come to yet
   const auto come_to = [&](std::int32_t at, std::int32_t microbatch) {
@@ -82,10 +87,11 @@ bool gradient_aliases_static_buffer(Planned& planned, const Scenario&) {
   for (std::int32_t i = 0; i < edit.size(); ++i) {
     const Op op = edit.op(i);
     if (std::holds_alternative<BeginStep>(op.action)) folds.clear();
-    if (is_captured(op)) replayed = edit.view(op, 2);
-    if (!is_of_first(op) || replayed.numel == 0) continue;
-    const bool copies = std::holds_alternative<Copy>(op.action) && edit.view(op, 0) == replayed;
+    if (is_captured(op)) statics.insert(edit.view(op, 2).buffer);
+    if (!is_of_first(op) || statics.empty()) continue;
+    const bool copies = std::holds_alternative<Copy>(op.action) && statics.contains(edit.view(op, 0).buffer);
     if (copies) {
+      replayed = edit.view(op, 0);
       edit.erase(i);
       come_to(i, op.why.microbatch - 1);
     }

@@ -70,6 +70,26 @@ TEST(CapturedUses, EveryRegionCanBeCapturedAndIsTheSameInEveryMicrobatch) {
   }
 }
 
+TEST(CapturedUses, AGroupedCallIsOneGraph) {
+  Scenario s = captured(Strategy::megatron_ddp);
+  s.microbatches = 1;
+  s.parameters.push_back({.name = "w1", .shape = {4, 32}});
+  s.uses.push_back({.parameter = 1, .grouped = true});
+  EXPECT_EQ(story(plan_of(s), 0),
+            "[ zero | none= none= none= none= record wait@g < write1@g write1@g > record@g "
+            "flag dummy flag dummy drop drop wait wait scale AR finish sgd ]");
+  EXPECT_TRUE(races_of(plan_of(s).plan).empty());
+}
+
+TEST(CapturedUses, AGroupWithoutTokensHasNothingToCopy) {
+  Scenario s = captured(Strategy::megatron_ddp);
+  s.ranks = s.microbatches = 1;
+  s.loss = Loss::per_token;
+  s.parameters[0].groups = 2;
+  s.token_counts = {{.rank = 0, .microbatch = 0, .tokens = 0, .parameter = 0, .group = 1}};
+  EXPECT_EQ(story(plan_of(s), 0, 0), "none= none= < write1@g write1@g > record@g flag dummy drop wait");
+}
+
 TEST(CapturedUses, AFreshProcessCapturesAgain) {
   Scenario s = captured(Strategy::megatron_ddp);
   s.loop.resumes = {0};
