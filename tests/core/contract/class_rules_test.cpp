@@ -240,7 +240,7 @@ TEST(ClassRules, APlaceholderIsZeroedBeforeAutogradAddsIt) {
 // ---- Streams: E9 and E17 of 6.2.
 
 /// A captured unfused use leaves its gradient where the next one will.
-void replay(TinyPlan& p) {
+void replay_unfused(TinyPlan& p) {
   p.order(kCompute, Stream::graph);
   p.write(0, p.grad, Stream::graph);
   p.order(Stream::graph, kCompute);
@@ -248,8 +248,10 @@ void replay(TinyPlan& p) {
 
 TEST(ClassRules, WhatAReplayReturnsIsTakenBeforeTheNextOne) {
   expect_rows({
-      {"folded", [](TinyPlan& p) { replay(p), p.zero(p.all(p.main)), p.fold(true, p.main), replay(p); }, ""},
-      {"an alias of it is still held", [](TinyPlan& p) { replay(p), replay(p); }, "W35"},
+      {"folded",
+       [](TinyPlan& p) { replay_unfused(p), p.zero(p.all(p.main)), p.fold(true, p.main), replay_unfused(p); },
+       ""},
+      {"an alias of it is still held", [](TinyPlan& p) { replay_unfused(p), replay_unfused(p); }, "W35"},
       {"eager: each use has storage of its own", [](TinyPlan& p) { p.write(0, p.grad), p.write(0, p.grad); },
        ""},
   });

@@ -155,8 +155,8 @@ TEST(Signalling, TheHookAddsExactlyWhatIsMissing) {
 }
 
 /// A captured fused use writes the destination.
-void replay(TinyPlan& p) {
-  begin(p);
+void replay_fused(TinyPlan& p) {
+  zeroed(p);
   p.order(kCompute, Stream::graph);
   p.write(1, p.main, Stream::graph);
   p.order(Stream::graph, kCompute);
@@ -164,10 +164,11 @@ void replay(TinyPlan& p) {
 
 TEST(Signalling, AReplayRaisesTheFlag) {
   expect_rows({
-      {"raised", [](TinyPlan& p) { replay(p), say(p, Flag{true}), hook(p, HookAction::drop); }, ""},
-      {"not raised", [](TinyPlan& p) { replay(p), say(p, Return{Returned::real}), hook(p, HookAction::add); },
-       "W35"},
-      {"eager, not raised", [](TinyPlan& p) { begin(p), p.write(1, p.main), hook(p, HookAction::drop); }, ""},
+      {"raised", [](TinyPlan& p) { replay_fused(p), say(p, Flag{true}), hook(p, HookAction::drop); }, ""},
+      {"not raised",
+       [](TinyPlan& p) { replay_fused(p), say(p, Return{Returned::real}), hook(p, HookAction::add); }, "W35"},
+      {"eager, not raised", [](TinyPlan& p) { zeroed(p), p.write(1, p.main), hook(p, HookAction::drop); },
+       ""},
   });
 }
 
