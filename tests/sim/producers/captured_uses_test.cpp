@@ -13,7 +13,7 @@
 namespace shardcheck::tests {
 namespace {
 
-Scenario captured(Strategy strategy) {
+Scenario captured_job(Strategy strategy) {
   Scenario s = base(strategy);
   s.execution = Execution::graph;
   s.overlap = false;
@@ -21,7 +21,7 @@ Scenario captured(Strategy strategy) {
 }
 
 TEST(CapturedUses, AReplayReadsStaticInputsAndIsAwaitedByWhoTouchesItsWork) {
-  EXPECT_EQ(story(plan_of(captured(Strategy::megatron_ddp)), 1),
+  EXPECT_EQ(story(plan_of(captured_job(Strategy::megatron_ddp)), 1),
             "[ zero "
             "| wait none= none= record wait@g < write1@g > record@g flag dummy drop "
             "| wait none= none= record wait@g < write1@g > record@g flag dummy drop "
@@ -29,7 +29,7 @@ TEST(CapturedUses, AReplayReadsStaticInputsAndIsAwaitedByWhoTouchesItsWork) {
 }
 
 TEST(CapturedUses, WhatAnUnfusedUseReturnsIsCopiedAway) {
-  Scenario s = captured(Strategy::megatron_ddp);
+  Scenario s = captured_job(Strategy::megatron_ddp);
   s.uses = {{0, Producer::unfused}, {0, Producer::fused}};
   s.microbatches = 1;
   EXPECT_EQ(story(plan_of(s), 0, 0),
@@ -39,7 +39,7 @@ TEST(CapturedUses, WhatAnUnfusedUseReturnsIsCopiedAway) {
 
 TEST(CapturedUses, EveryRegionCanBeCapturedAndIsTheSameInEveryMicrobatch) {
   for (const Strategy strategy : {Strategy::megatron_ddp, Strategy::fsdp_optim_grads}) {
-    Scenario s = captured(strategy);
+    Scenario s = captured_job(strategy);
     s.uses = {{0}, {0, Producer::unfused}};
     s.slots = 1;
     s.overlap = true;
@@ -71,7 +71,7 @@ TEST(CapturedUses, EveryRegionCanBeCapturedAndIsTheSameInEveryMicrobatch) {
 }
 
 TEST(CapturedUses, AGroupedCallIsOneGraph) {
-  Scenario s = captured(Strategy::megatron_ddp);
+  Scenario s = captured_job(Strategy::megatron_ddp);
   s.microbatches = 1;
   s.parameters.push_back({.name = "w1", .shape = {4, 32}});
   s.uses.push_back({.parameter = 1, .grouped = true});
@@ -82,7 +82,7 @@ TEST(CapturedUses, AGroupedCallIsOneGraph) {
 }
 
 TEST(CapturedUses, AGroupWithoutTokensHasNothingToCopy) {
-  Scenario s = captured(Strategy::megatron_ddp);
+  Scenario s = captured_job(Strategy::megatron_ddp);
   s.ranks = s.microbatches = 1;
   s.loss = Loss::per_token;
   s.parameters[0].groups = 2;
@@ -91,7 +91,7 @@ TEST(CapturedUses, AGroupWithoutTokensHasNothingToCopy) {
 }
 
 TEST(CapturedUses, AFreshProcessCapturesAgain) {
-  Scenario s = captured(Strategy::megatron_ddp);
+  Scenario s = captured_job(Strategy::megatron_ddp);
   s.loop.resumes = {0};
   std::set<std::pair<std::int32_t, GraphId>> graphs;
   const Planned planned = plan_of(s);
@@ -102,7 +102,7 @@ TEST(CapturedUses, AFreshProcessCapturesAgain) {
 }
 
 TEST(CapturedUses, EagerUsesOfACapturedParameterWaitForItsReplays) {
-  Scenario s = captured(Strategy::megatron_ddp);
+  Scenario s = captured_job(Strategy::megatron_ddp);
   s.uses = {{0, Producer::other}, {0, Producer::fused}};
   s.microbatches = 1;
   EXPECT_EQ(story(plan_of(s), 0, 0),
