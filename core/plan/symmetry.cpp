@@ -1,162 +1,22 @@
 #include "core/plan/symmetry.h"
 
 #include <algorithm>
-#include <array>
-#include <limits>
-#include <map>
-#include <unordered_map>
 #include <utility>
 
 #include "core/assert.h"
+#include "core/plan/communicators.h"
 
 namespace shardcheck {
 namespace {
-
-constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
-
-/// A call of one rank: its op, and the number of the rank among the op's.
-struct Call {
-  std::int32_t op = -1, at = 0;
-};
-
-struct Communicator {
-  std::vector<Rank> ranks;
-  std::vector<std::int32_t> number_of;   ///< a rank of the plan: its number in `ranks`
-  bool is_listed = false;                ///< its calls are Enqueues
-  std::vector<std::vector<Call>> calls;  ///< a rank of the communicator
-  std::int64_t hangs_at = kNever;        ///< the position that never completes
-};
 
 const Op& op_at(const Plan& plan, std::int32_t index) {
   return plan.ops[static_cast<std::size_t>(index)];
 }
 
-/// The communicators of a plan and who calls what on them.
-class Communicators {
- public:
-  explicit Communicators(const Plan& plan) : plan_(plan) {
-    for (const Op& op : plan.ops) {
-      const auto* enqueue = std::get_if<Enqueue>(&op.action);
-      if (enqueue != nullptr) at(of(enqueue->members, enqueue->what.group)).is_listed = true;
-    }
-  }
-
-  bool are_any_listed() const { return std::ranges::any_of(all_, &Communicator::is_listed); }
-  Communicator& at(std::int32_t id) { return all_[static_cast<std::size_t>(id)]; }
-  std::vector<Communicator>& all() { return all_; }
-
-  /// Visits (communicator, rank, its call) of an op, in the order of its ranks.
-  template <class Visit>
-  void each_call(std::int32_t index, Visit visit) {
-    const Op& op = op_at(plan_, index);
-    const auto ranks = plan_.ranks_of(op);
-    const auto* enqueue = std::get_if<Enqueue>(&op.action);
-    const auto* communicate = std::get_if<Communicate>(&op.action);
-    for (std::int32_t i = 0; i < op.ranks && (enqueue != nullptr || communicate != nullptr); ++i) {
-      const std::int32_t id =
-          enqueue != nullptr
-              ? of(enqueue->members, enqueue->what.group)
-              : of(op.first_rank + i / communicate->group * communicate->group, communicate->group);
-      if (at(id).is_listed == (enqueue != nullptr))
-        visit(id, ranks[static_cast<std::size_t>(i)], Call{index, i});
-    }
-  }
-
- private:
-  /// The communicator of `group` ranks from `members` on in the arena; two places with the same ranks are
-  /// one.
-  std::int32_t of(std::int32_t members, std::int32_t group) {
-    const std::int64_t place = (std::int64_t{members} << 32) | group;
-    if (place == last_place_) return last_;
-    const auto [known, is_new_place] = by_place_.try_emplace(place, 0);
-    if (is_new_place) {
-      std::vector<Rank> ranks(plan_.rank_arena.begin() + members, plan_.rank_arena.begin() + members + group);
-      std::ranges::sort(ranks);
-      const auto [found, is_new] = by_ranks_.try_emplace(ranks, static_cast<std::int32_t>(all_.size()));
-      if (is_new) add(std::move(ranks));
-      known->second = found->second;
-    }
-    last_place_ = place;
-    return last_ = known->second;
-  }
-  void add(std::vector<Rank> ranks) {
-    Communicator& added = all_.emplace_back();
-    added.number_of.assign(static_cast<std::size_t>(plan_.ranks), -1);
-    for (std::size_t i = 0; i < ranks.size(); ++i)
-      added.number_of[static_cast<std::size_t>(ranks[i].value)] = static_cast<std::int32_t>(i);
-    added.calls.resize(ranks.size());
-    added.ranks = std::move(ranks);
-  }
-
-  const Plan& plan_;
-  std::vector<Communicator> all_;
-  std::unordered_map<std::int64_t, std::int32_t> by_place_;
-  std::map<std::vector<Rank>, std::int32_t> by_ranks_;
-  std::int64_t last_place_ = -1;
-  std::int32_t last_ = -1;
-};
-
-/// The same collective, reduction, type and size, so that the two complete.
-bool are_alike(const Plan& plan, const Call& a, const Call& b) {
-  const Op &one = op_at(plan, a.op), &other = op_at(plan, b.op);
-  const Communicate &c = *collective_of(one.action), &d = *collective_of(other.action);
-  const View in = plan.operand(one, 0)[static_cast<std::size_t>(a.at)];
-  const View other_in = plan.operand(other, 0)[static_cast<std::size_t>(b.at)];
-  return c.collective == d.collective && c.reduction == d.reduction && in.numel == other_in.numel &&
-         plan.buffer(in.buffer).dtype == plan.buffer(other_in.buffer).dtype;
-}
-
-/// What the calls of number `position` do to each other; nothing where they are one.
-std::optional<Meeting> meeting_at(const Plan& plan, const Communicator& communicator, std::size_t position) {
-  std::optional<Meeting> seen;
-  const Call* first = nullptr;
-  for (const std::vector<Call>& calls : communicator.calls) {
-    if (position >= calls.size()) return Meeting::hang;
-    const Call& call = calls[position];
-    if (first == nullptr) first = &call;
-    if (call.op == first->op) continue;
-    if (!are_alike(plan, *first, call)) return Meeting::hang;
-    const bool same = called_range(plan, op_at(plan, call.op), call.at) ==
-                      called_range(plan, op_at(plan, first->op), first->at);
-    if (!same) seen = Meeting::mix;
-  }
-  return seen;
-}
-
-Mismatch mismatch_at(const Communicator& communicator, std::size_t position, Meeting meeting) {
-  Mismatch mismatch{.meeting = meeting, .position = static_cast<std::int64_t>(position), .calls = {}};
-  for (std::size_t i = 0; i < communicator.ranks.size(); ++i) {
-    const std::vector<Call>& calls = communicator.calls[i];
-    mismatch.calls.push_back(
-        {communicator.ranks[i], OpIndex{position < calls.size() ? calls[position].op : -1}});
-  }
-  return mismatch;
-}
-
-/// The first meeting of each kind; a hang is the last.
-void compare(const Plan& plan, Communicator& communicator, std::vector<Mismatch>& mismatches) {
-  std::size_t most = 0;
-  for (const auto& calls : communicator.calls) most = std::max(most, calls.size());
-  std::optional<std::size_t> mixed;
-  for (std::size_t position = 0; position < most; ++position) {
-    const auto meeting = meeting_at(plan, communicator, position);
-    if (!meeting) continue;
-    if (*meeting == Meeting::mix && mixed) {
-      ++mismatches[*mixed].more;
-      continue;
-    }
-    if (*meeting == Meeting::mix) mixed = mismatches.size();
-    mismatches.push_back(mismatch_at(communicator, position, *meeting));
-    if (*meeting == Meeting::mix) continue;
-    communicator.hangs_at = static_cast<std::int64_t>(position);
-    return;
-  }
-}
-
 /// Runs the streams of all ranks as far as they get.
 class Run {
  public:
-  Run(const Plan& plan, Communicators& communicators)
+  Run(const Plan& plan, const Communicators& communicators)
       : plan_(plan),
         communicators_(communicators),
         queues_(static_cast<std::size_t>(plan.ranks) * kStreams),
@@ -317,7 +177,7 @@ class Run {
   }
 
   const Plan& plan_;
-  Communicators& communicators_;
+  const Communicators& communicators_;
   std::vector<Queue> queues_;                       // a rank, a stream
   std::vector<std::int64_t> done_;                  // a communicator: calls that are complete
   std::vector<std::vector<std::int32_t>> arrived_;  // a communicator, a rank of it: the stream that has come
@@ -328,41 +188,21 @@ class Run {
 
 }  // namespace
 
-const Communicate* collective_of(const Action& action) {
-  if (const auto* enqueue = std::get_if<Enqueue>(&action)) return &enqueue->what;
-  return std::get_if<Communicate>(&action);
-}
-
-View called_range(const Plan& plan, const Op& op, std::int32_t i) {
-  const bool gathers = collective_of(op.action)->collective == Collective::all_gather;
-  return plan.operand(op, gathers ? 1 : 0)[static_cast<std::size_t>(i)];
-}
-
 Symmetry symmetry_of(const Plan& plan) {
   Symmetry symmetry;
   Communicators communicators(plan);
   if (!communicators.are_any_listed()) return symmetry;
-  const auto count = static_cast<std::int32_t>(plan.ops.size());
-  for (std::int32_t i = 0; i < count; ++i) {
-    communicators.each_call(i, [&](std::int32_t id, Rank rank, const Call& call) {
-      Communicator& communicator = communicators.at(id);
-      const std::int32_t number = communicator.number_of[static_cast<std::size_t>(rank.value)];
-      SC_ASSERT(number >= 0, "a rank calls a collective of a communicator that it is not in");
-      communicator.calls[static_cast<std::size_t>(number)].push_back(call);
-    });
-  }
-  for (Communicator& each : communicators.all()) compare(plan, each, symmetry.mismatches);
+  symmetry.mismatches = communicators.mismatches();
 
   Run run(plan, communicators);
   std::vector<std::vector<std::int64_t>> called;
   for (const Communicator& each : communicators.all()) called.emplace_back(each.ranks.size());
-  for (std::int32_t i = 0; i < count; ++i) {
+  for (std::int32_t i = 0; i < std::ssize(plan.ops); ++i) {
     const Op& op = op_at(plan, i);
     if (const auto* record = std::get_if<Record>(&op.action)) run.record(op, record->event);
     if (const auto* wait = std::get_if<Wait>(&op.action)) run.wait(op, i, wait->event);
     communicators.each_call(i, [&](std::int32_t id, Rank rank, const Call& call) {
-      const auto number =
-          static_cast<std::size_t>(communicators.at(id).number_of[static_cast<std::size_t>(rank.value)]);
+      const std::size_t number = communicators.at(id).number(rank);
       run.call(id, rank, call.op, called[static_cast<std::size_t>(id)][number]++);
     });
   }

@@ -73,8 +73,9 @@ View add_temporary(PlanEdit& edit, Plan& plan) {
   return {add_twin(edit, plan, like, p.dtype), 0, p.numel()};
 }
 
-/// The GEMM of a fused use writes a temporary in the parameter's type, which is then copied or added.
-bool write_by_temporary(Planned& planned, const Scenario&) {
+/// Calls detour(edit, i, write, temporary) for every fused write of the first parameter.
+template <class Detour>
+bool by_temporary(Planned& planned, Detour detour) {
   PlanEdit edit(planned);
   View temporary{};
   for (std::int32_t i = 0; i < edit.size(); ++i) {
@@ -82,6 +83,14 @@ bool write_by_temporary(Planned& planned, const Scenario&) {
     if (!is_fused_write_of_first(edit, write)) continue;
     if (temporary.numel == 0) temporary = add_temporary(edit, planned.plan);
     temporary.numel = edit.view(write, 2).numel;  // of one expert, where the weight holds several
+    detour(edit, i, write, temporary);
+  }
+  return edit.commit();
+}
+
+/// The GEMM of a fused use writes a temporary in the parameter's type, which is then copied or added.
+bool write_by_temporary(Planned& planned, const Scenario&) {
+  return by_temporary(planned, [](PlanEdit& edit, std::int32_t i, const Op& write, View temporary) {
     Op moved = edit.with_views(write, 2, [&](std::int8_t side, std::int32_t r) {
       return side == 0 ? temporary : edit.view(write, 2, r);
     });
@@ -93,19 +102,12 @@ bool write_by_temporary(Planned& planned, const Scenario&) {
       return operand == 2 ? temporary : edit.view(write, operand, r);
     });
     std::get<Gemm>(gemm.action).accumulate = false;
-  }
-  return edit.commit();
+  });
 }
 
 /// The GEMM is told the parameter's type for its output: what it leaves in main_grad is rounded to it.
 bool output_in_parameter_type(Planned& planned, const Scenario&) {
-  PlanEdit edit(planned);
-  View temporary{};
-  for (std::int32_t i = 0; i < edit.size(); ++i) {
-    const Op write = edit.op(i);
-    if (!is_fused_write_of_first(edit, write)) continue;
-    if (temporary.numel == 0) temporary = add_temporary(edit, planned.plan);
-    temporary.numel = edit.view(write, 2).numel;
+  return by_temporary(planned, [](PlanEdit& edit, std::int32_t i, const Op& write, View temporary) {
     for (const std::int8_t there : {std::int8_t{1}, std::int8_t{0}}) {
       Op copy = edit.with_views(write, 2, [&](std::int8_t side, std::int32_t r) {
         return side == there ? temporary : edit.view(write, 2, r);
@@ -114,8 +116,7 @@ bool output_in_parameter_type(Planned& planned, const Scenario&) {
       copy.why.purpose = Purpose::none;
       edit.insert_after(i, copy);
     }
-  }
-  return edit.commit();
+  });
 }
 
 bool holds_sums(BufferRole role) {
