@@ -6,6 +6,7 @@
 #include "core/plan/hostile_allocator.h"
 #include "core/plan/rank_by_rank.h"
 #include "core/plan/schedule.h"
+#include "properties/state_trace.h"
 #include "sim/executor/executor.h"
 #include "sim/faults/zoo.h"
 #include "sim/oracle/checker.h"
@@ -25,22 +26,38 @@ std::int64_t count_put_off(const std::vector<OpIndex>& order, const Race& race) 
   return late;
 }
 
-constexpr std::string_view kOtherBits =
-    "consumers, or products of weights, read other bits than in the order of the plan";
+constexpr std::string_view kOtherBits = "consumers read other bits than in the order of the plan";
 
-/// What the consumers of a run read.
+/// What is there for the consumers of a run.
 struct Reading {
-  std::vector<Finding> values;    ///< what is wrong
+  std::vector<Finding> values;    ///< gradients that are wrong
   std::uint64_t fingerprint = 0;  ///< of all bits
+  StateTrace state;               ///< beside gradients
 };
 Reading reading_of(const Planned& planned, const Scenario& scenario, Backend& backend,
                    const std::vector<OpIndex>& order) {
   const ScenarioData data(scenario);
   ValueChecker checker(scenario, data, planned);
   RunEvents events;
+  StateTrace state(planned.plan);
   events.at_finish = [&](std::int32_t step) { checker.check(step, backend); };
+  events.after_op = [&](OpIndex op) { state.after(op, backend); };
+  events.at_end = [&] { state.at_end(backend); };
   run_in_order(planned, scenario, data, backend, order, events);
-  return {checker.take(), checker.fingerprint()};
+  return {checker.take(), checker.fingerprint(), std::move(state)};
+}
+
+/// What is wrong in another order: gradients, and what lies beside them.
+std::vector<Finding> wrong_in(Reading& reading, const StateTrace& as_planned) {
+  std::vector<Finding> wrong = std::move(reading.values);
+  if (auto state = reading.state.difference(as_planned)) wrong.push_back(std::move(*state));
+  return wrong;
+}
+
+std::vector<OpIndex> order_of(const Plan& plan) {
+  std::vector<OpIndex> order;
+  for (std::int32_t i = 0; i < std::ssize(plan.ops); ++i) order.push_back(OpIndex{i});
+  return order;
 }
 
 Planned planned_of(const Scenario& scenario) {
@@ -64,16 +81,16 @@ Planned apart(const Planned& planned) {
 void explore_plan(const Planned& planned, const Scenario& scenario, Backend& backend, std::int64_t most,
                   Variant variant, Exploration& exploration) {
   ExploredPlan& seen = exploration.plans.emplace_back(ExploredPlan{.variant = variant, .explored = {}});
-  std::optional<std::uint64_t> as_planned;
+  const Reading as_planned = reading_of(planned, scenario, backend, order_of(planned.plan));
   seen.explored = explore(planned.plan, most, [&](const ScheduleClass& each) {
     Reading reading = reading_of(planned, scenario, backend, each.order);
-    if (!as_planned) as_planned = reading.fingerprint;
-    const bool differs = reading.fingerprint != *as_planned;
-    seen.wrong += !reading.values.empty();
+    const bool differs = reading.fingerprint != as_planned.fingerprint;
+    std::vector<Finding> wrong = wrong_in(reading, as_planned.state);
+    seen.wrong += !wrong.empty();
     seen.different += differs;
-    if (exploration.wrong.size() == kMostWrong || (reading.values.empty() && !differs)) return;
-    if (reading.values.empty()) reading.values.push_back({.sentence = std::string(kOtherBits)});
-    exploration.wrong.push_back({variant, each.reversed, std::move(reading.values.front())});
+    if (exploration.wrong.size() == kMostWrong || (wrong.empty() && !differs)) return;
+    if (wrong.empty()) wrong.push_back({.sentence = std::string(kOtherBits)});
+    exploration.wrong.push_back({variant, each.reversed, std::move(wrong.front())});
   });
 }
 
@@ -83,6 +100,8 @@ Schedules run_schedules(Backend& backend, const Scenario& scenario) {
   const Planned planned = planned_of(scenario);
   const std::vector<Race> races = races_of(planned.plan);
   Schedules schedules{.races = std::ssize(races)};
+  if (races.empty()) return schedules;
+  const Reading as_planned = reading_of(planned, scenario, backend, order_of(planned.plan));
   for (const Race& race : races) {
     if (std::ssize(schedules.tried) == kMostSchedules) break;
     ScheduledRace& tried = schedules.tried.emplace_back();
@@ -91,7 +110,8 @@ Schedules run_schedules(Backend& backend, const Scenario& scenario) {
     const auto order = schedule_against(planned.plan, race);
     if (!order) continue;
     tried.put_off = count_put_off(*order, race);
-    tried.values = reading_of(planned, scenario, backend, *order).values;
+    Reading reading = reading_of(planned, scenario, backend, *order);
+    tried.values = wrong_in(reading, as_planned.state);
   }
   return schedules;
 }

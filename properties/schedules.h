@@ -1,6 +1,7 @@
 // Schedules of a scenario: every race of its plan made to happen, one at a time, or every class of schedules
-// that its streams allow, and what the consumers then read. A race is a finding before anything runs
-// (core/contract/ordering.h); this shows its damage.
+// that its streams allow, and what is then there to be read: gradients, as the oracle wants them, and
+// masters, weights, codes and scales, as the order of the plan leaves them. A race is a finding before
+// anything runs (core/contract/ordering.h); this shows its damage.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,7 @@ struct ScheduledRace {
   Race race;
   Finding finding;              ///< of the order
   std::int64_t put_off = 0;     ///< ops that came late, the race's first among them; 0: no whole op can be
-  std::vector<Finding> values;  ///< what consumers read wrong; empty: this schedule does no harm
+  std::vector<Finding> values;  ///< what is wrong to be read; empty: this schedule does no harm
 };
 
 struct Schedules {
@@ -40,7 +41,7 @@ enum class Variant : std::uint8_t {
   rank_by_rank,       ///< ranks run apart (core/plan/rank_by_rank.h): there are races that exist only so
 };
 
-/// A class of schedules whose consumers read something wrong, or other bits than in the order of the plan.
+/// A class of schedules with something wrong to be read, or other bits than in the order of the plan.
 struct WrongClass {
   Variant variant{};
   std::vector<std::pair<OpIndex, OpIndex>> reversed;  ///< what makes it another schedule than the plan's
@@ -51,7 +52,7 @@ struct WrongClass {
 struct ExploredPlan {
   Variant variant{};
   Explored explored;
-  std::int64_t wrong = 0;  ///< classes with a wrong value
+  std::int64_t wrong = 0;  ///< classes with something wrong to be read
   std::int64_t different =
       0;  ///< classes whose consumers or products read other bits than in the plan's order
 };

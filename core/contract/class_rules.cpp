@@ -220,6 +220,9 @@ void ClassRules::zero(const Op& op) {
         breach("W6", place, "zeroes a reduced gradient that the consumer has not finished with");
       } else if (atom.content == Content::none) {
         breach("W19", place, "zeroes storage that was returned to the pool");
+      } else if (atom.content == Content::parked && !state_.is_ordered(place.rank, stream_, atom) &&
+                 is_parameter(place)) {
+        breach("W36", place, "zeroes the gradient buffer without waiting until the weights are out of it");
       }
     }
     written(atom, Content::zero);

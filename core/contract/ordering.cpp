@@ -23,6 +23,7 @@ enum class Act : std::uint8_t {
   close,
   release,
   product,
+  stage_weights,
   other
 };
 
@@ -49,6 +50,7 @@ Act act_of(const Op& op) {
     case Purpose::forward:
     case Purpose::backward:
     case Purpose::recompute: return Act::product;
+    case Purpose::weights: return Act::stage_weights;
     default: return Act::other;
   }
 }
@@ -63,6 +65,7 @@ constexpr RequiredEdge kResult{"E7", "W23", "the consumer reads an older gradien
 constexpr RequiredEdge kConsumer{"E8", "W6", "the consumer reads bytes of the next step"};
 constexpr RequiredEdge kZero{"E9", "W4", "the write adds to old data, or is erased"};
 constexpr RequiredEdge kDummy{"E13", "W14", "garbage of the placeholder is added"};
+constexpr RequiredEdge kStaged{"E15", "W36", "weights are left among gradients, or zeros among weights"};
 constexpr RequiredEdge kReplay{"E16", "W35", "it gets a gradient that the replay has not written yet"};
 constexpr RequiredEdge kReplayed{"E16", "W35", "the replay reads the operands of another microbatch"};
 constexpr RequiredEdge kFill{"E17", "W4", "the fill of the lease erases the gradient"};
@@ -79,6 +82,7 @@ RequiredEdge edge_between(Act first, Act second, BufferRole role) {
   if (role == BufferRole::param_grad || role == BufferRole::placeholder) return kDummy;
   if (role == BufferRole::inputs) return kSaved;
   if (is_of_weights(role)) return first == Act::product || first == Act::release ? kReaders : kWeights;
+  if (first == Act::stage_weights || second == Act::stage_weights) return kStaged;
   if (second == Act::open || first == Act::close) return kSlot;
   if (second == Act::close) return kFree;
   if (first == Act::open) return kSlot;

@@ -205,7 +205,8 @@ void ClassRules::stage(const Op& op) {
 }
 
 /// Weights on their way through a gradient buffer: each rank's slice comes in, the gather completes it, a
-/// copy takes it out. Other buffers of weights are no matter of this file.
+/// copy takes it out. Each waits for the one before it (wgrad 6.2 E15). Other buffers of weights are no
+/// matter of this file.
 void ClassRules::stage_weights(const Op& op) {
   const bool gathers = std::holds_alternative<Communicate>(op.action);
   if (!gathers && !std::holds_alternative<Copy>(op.action)) return;
@@ -214,10 +215,20 @@ void ClassRules::stage_weights(const Op& op) {
   };
   if (is_gradient(0)) {
     each_atom(op, 0, [&](const Place& place, Atom& atom) {
-      if (!settled(place, atom, "W22") || atom.content == Content::parked) return;
-      breach("W36", place,
-             gathers ? "gathers weights that were not staged first: the gather spreads what is there instead"
-                     : "takes weights out of the gradient buffer, which does not hold them any more");
+      if (!settled(place, atom, "W22")) return;
+      if (atom.content != Content::parked) {
+        breach("W36", place,
+               gathers
+                   ? "gathers weights that were not staged first: the gather spreads what is there instead"
+                   : "takes weights out of the gradient buffer, which does not hold them any more");
+      } else if (!state_.is_ordered(place.rank, stream_, atom) && is_parameter(place)) {
+        breach("W36", place,
+               gathers ? "gathers weights without waiting until they are staged"
+                       : "takes weights out of the gradient buffer without waiting for their gather");
+      }
+      // What comes next has to wait for this reader.
+      atom.stream = stream_;
+      atom.written = index_;
     });
   }
   if (!is_gradient(1)) return;

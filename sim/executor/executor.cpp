@@ -119,10 +119,12 @@ void run_in_order(const Planned& planned, const Scenario& scenario, const Scenar
       has_inputs = true;
     }
     backend.execute(plan, op, OpIndex{op.value + 1});
+    if (events.after_op) events.after_op(op);
     for (std::size_t step = 0; step < planned.finishes.size(); ++step) {
       if (planned.finishes[step].value == op.value + 1) events.at_finish(static_cast<std::int32_t>(step));
     }
   }
+  if (events.at_end) events.at_end();
 }
 
 }  // namespace shardcheck

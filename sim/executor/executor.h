@@ -27,8 +27,8 @@ std::vector<OpIndex> run(const Planned& planned, const Scenario& scenario, const
                          Backend& backend, const RunEvents& events);
 
 /// Executes the ops of the plan in another order that its streams and events allow
-/// (core/plan/schedule.h), one by one. Of the events only at_finish is told: after the last op before the
-/// step's finish mark.
+/// (core/plan/schedule.h), one by one. Of the events at_finish is told, after the last op before the step's
+/// finish mark, after_op and at_end.
 void run_in_order(const Planned& planned, const Scenario& scenario, const ScenarioData& data,
                   Backend& backend, std::span<const OpIndex> order, const RunEvents& events);
 

@@ -136,6 +136,35 @@ bool placeholder_zeroed_beside(Planned& planned, const Scenario&) {
   return edit.commit();
 }
 
+bool takes_weights_out(PlanEdit& edit, const Op& op) {
+  return op.why.purpose == Purpose::weights && std::holds_alternative<Copy>(op.action) &&
+         edit.role(op, 0) == BufferRole::main_grad;
+}
+
+/// E15, first link: weights are taken out of the gradient buffer before the gather has brought them.
+bool taken_out_early(Planned& planned, const Scenario&) {
+  PlanEdit edit(planned);
+  for (std::int32_t i = 1; i < edit.size(); ++i) {
+    const bool waits = std::holds_alternative<Wait>(edit.op(i - 1).action);
+    if (waits && takes_weights_out(edit, edit.op(i))) edit.erase(i - 1);
+  }
+  return edit.commit();
+}
+
+/// E15, second link: the buffer is zeroed on the stream of the gather, which does not wait for the copy out.
+/// The first write waits for the zeros.
+bool cleaned_beside(Planned& planned, const Scenario&) {
+  PlanEdit edit(planned);
+  for (std::int32_t i = 1; i < edit.size(); ++i) {
+    if (!takes_weights_out(edit, edit.op(i - 1))) continue;
+    edit.change(i).stream = Stream::reduce;
+    const Fence later = fence(planned, edit.op(i), Stream::reduce, Stream::compute);
+    edit.insert_after(i, later.record);
+    edit.insert_after(i, later.wait);
+  }
+  return edit.commit();
+}
+
 /// E17: the writer does not wait for the fill of its lease.
 bool fill_not_fenced(Planned& planned, const Scenario&) {
   PlanEdit edit(planned);
@@ -227,6 +256,13 @@ void mixed(Scenario& s) {
   persistent_overlap(s);
   prepare::uses(s, {Producer::fused, Producer::unfused});
 }
+void staged_overlap(Scenario& s) {
+  prepare::one_stage(s);
+  prepare::one_tensor_rank(s);
+  s.strategy = Strategy::megatron_ddp_zero1;
+  persistent_overlap(s);
+  s.staging = true;
+}
 void filled_lease(Scenario& s) {
   lease_overlap(s);
   s.write_mode = WriteMode::r6;
@@ -256,6 +292,12 @@ void add_edge_faults(std::vector<Fault>& zoo) {
            inputs_freed_early},
           {"M-E13", "ours: edge E13 of wgrad 6.2 left out", "the placeholder is added before it is zero",
            "W14", mixed, placeholder_zeroed_beside},
+          {"M-E15", "ours: edge E15 of wgrad 6.2 left out, between gather and copy",
+           "staged weights are taken out of the gradient buffer before the gather has brought them", "W36",
+           staged_overlap, taken_out_early},
+          {"M-E15b", "ours: edge E15 of wgrad 6.2 left out, between copy and zeros",
+           "the gradient buffer is zeroed while staged weights are taken out of it", "W36", staged_overlap,
+           cleaned_beside},
           {"M-E16", "ours: edge E16 of wgrad 6.2 left out",
            "the reduction does not wait for the replay that writes the gradient", "W35", replayed,
            replays_not_awaited},

@@ -185,23 +185,40 @@ class PersistentOwner : public Owner {
   /// the copy out, and zeros again before the first write.
   void gather_weights() {
     job_.take(Row::stage_weights);
+    const Why why = job_.why(Purpose::weights);
+    std::vector<EventId> gathered;
+    for (std::size_t b = 0; b < launched_.size(); ++b) gathered.push_back(gather_bucket(b));
     for (std::size_t b = 0; b < launched_.size(); ++b) {
-      const OwnerBucket& bucket = job_.geometry.buckets[b];
-      const auto ranks = job_.reduction_ranks(bucket);
+      const auto ranks = job_.reduction_ranks(job_.geometry.buckets[b]);
       const View main = range_of(b, main_);
-      const auto slice_at = [&](std::int32_t i) {
-        return owned(bucket, main, ranks[static_cast<std::size_t>(i)]);
-      };
-      const Why why = job_.why(Purpose::weights);
-      job_.build.op(Copy{}, why, Stream::compute, ranks).on(job_.build.whole(job_.masters[b]));
-      job_.build.on_each(slice_at);
-      if (bucket.group > 1) {
-        const Communicate gather{Collective::all_gather, Reduction::sum, bucket.group};
-        job_.build.op(gather, why, Stream::compute, ranks).on_each(slice_at).on(main);
-      }
+      if (gathered[b].value >= 0)
+        job_.build.op(Wait{gathered[b]}, job_.why(Purpose::none), Stream::compute, ranks);
       job_.build.op(Copy{}, why, Stream::compute, ranks).on(main).on(range_of(b, weights_));
       job_.build.op(Fill{0}, job_.why(Purpose::zero), Stream::compute, ranks).on(main);
     }
+  }
+
+  /// The slices of one bucket come in and are gathered, with overlap on the stream of the collectives; the
+  /// event says when they are there, -1 where nobody has to wait for it.
+  EventId gather_bucket(std::size_t b) {
+    const OwnerBucket& bucket = job_.geometry.buckets[b];
+    const auto ranks = job_.reduction_ranks(bucket);
+    const View main = range_of(b, main_);
+    const Why why = job_.why(Purpose::weights);
+    const auto slice_at = [&](std::int32_t i) {
+      return owned(bucket, main, ranks[static_cast<std::size_t>(i)]);
+    };
+    job_.build.op(Copy{}, why, Stream::compute, ranks).on(job_.build.whole(job_.masters[b]));
+    job_.build.on_each(slice_at);
+    if (bucket.group == 1) return EventId{-1};
+    const Stream stream = job_.scenario.overlap ? Stream::reduce : Stream::compute;
+    job_.order(Stream::compute, stream, ranks);
+    const Communicate gather{Collective::all_gather, Reduction::sum, bucket.group};
+    job_.build.op(gather, why, stream, ranks).on_each(slice_at).on(main);
+    if (stream == Stream::compute) return EventId{-1};
+    const EventId event = job_.build.event();
+    job_.build.op(Record{event}, job_.why(Purpose::none), stream, ranks);
+    return event;
   }
 
   /// Without zeroing, what nobody touched in this step holds the sums of an earlier one.

@@ -32,6 +32,25 @@ TEST(Schedules, ASlotThatIsNotFencedMixesTwoLayers) {  // B-28
   EXPECT_TRUE(harms);
 }
 
+/// The sentence of the first wrong class, or nothing.
+std::string what_goes_wrong(const Scenario& s) {
+  const auto backend = make_cpu_backend(kIdeal);
+  const Exploration seen = explore_schedules(*backend, s, 200);
+  return seen.wrong.empty() ? "" : seen.wrong.front().value.sentence;
+}
+
+TEST(Schedules, SayThatStagedWeightsWentWrong) {  // E15
+  Scenario s = two_units_and_one_slot("");
+  s.strategy = Strategy::megatron_ddp_zero1;
+  s.staging = true;
+  EXPECT_EQ(what_goes_wrong(s), "");
+  for (const char* fault : {"M-E15", "M-E15b"}) {
+    s.fault = fault;
+    const std::string sentence = what_goes_wrong(s);
+    EXPECT_NE(sentence.find("leaves weights (weights) that are not those"), std::string::npos) << sentence;
+  }
+}
+
 /// 3 buckets, 2 slots, 2 streams: what wgrad 6.1 wants to see covered.
 Scenario three_buckets(const std::string& fault) {
   Scenario s = two_units_and_one_slot(fault);

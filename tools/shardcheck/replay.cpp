@@ -96,7 +96,8 @@ ExitStatus replay_schedules(Session& session, const Counterexample& given, const
   if (!shown.values.empty())
     session.out << labelled(terminal, "then", value_sentence(shown.values.front()));
   else if (shown.put_off > 0)
-    session.out << labelled(terminal, "then", "every consumer still reads what it should, in this schedule");
+    session.out << labelled(terminal, "then",
+                            "gradients, masters and weights are still what they should be, in this schedule");
   const auto harmful =
       std::ranges::count_if(seen.tried, [](const ScheduledRace& each) { return !each.values.empty(); });
   session.out << labelled(terminal, "scenario", describe(given))

@@ -219,7 +219,21 @@ TEST(ReductionRules, TheConsumerReadsWhatWasFinished) {
   });
 }
 
-// ---- Streams: E1, E3 and E7 of 6.2. Each plan is right with the wait and broken without it.
+// ---- Streams: E1, E3, E7 and E15 of 6.2. Each plan is right with the wait and broken without it.
+
+/// Weights pass through main_grad: each rank's slice comes in, the gather completes them, a copy takes them
+/// out.
+void stage_weights(TinyPlan& p) {
+  p.op(Copy{}, Purpose::weights).on_each([&](std::int32_t i) { return TinyPlan::slice(p.master, i); });
+  p.build.on_each([&](std::int32_t i) { return TinyPlan::slice(p.main, i); });
+}
+void gather_weights(TinyPlan& p, Stream stream) {
+  p.op(Communicate{Collective::all_gather, Reduction::sum, 2}, Purpose::weights, stream);
+  p.build.on_each([&](std::int32_t i) { return TinyPlan::slice(p.main, i); }).on(p.all(p.main));
+}
+void take_weights_out(TinyPlan& p) {
+  p.op(Copy{}, Purpose::weights).on(p.all(p.main)).on(p.all(p.master));
+}
 
 struct Fenced {
   std::string_view edge, clause;
@@ -252,6 +266,14 @@ TEST(ReductionRules, AMissingWaitIsAFinding) {
       {"E7, accumulation before finish", "W23", kReduce, kCompute,
        [](TinyPlan& p) { reduced_slot(p), p.order(kCompute, kReduce), p.accumulate(false, p.slot, kReduce); },
        [](TinyPlan& p) { p.finish(p.shard); }},
+      {"E15, staging before gather", "W36", kCompute, kReduce, stage_weights,
+       [](TinyPlan& p) { gather_weights(p, kReduce); }},
+      {"E15, gather before copy", "W36", kReduce, kCompute,
+       [](TinyPlan& p) { stage_weights(p), p.order(kCompute, kReduce), gather_weights(p, kReduce); },
+       take_weights_out},
+      {"E15, copy before zeros", "W36", kCompute, kReduce,
+       [](TinyPlan& p) { stage_weights(p), gather_weights(p, kCompute), take_weights_out(p); },
+       [](TinyPlan& p) { p.zero(p.all(p.main), kReduce); }},
   };
   for (const Fenced& edge : edges) {
     TinyPlan with, without;

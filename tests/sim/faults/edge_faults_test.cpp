@@ -16,11 +16,12 @@ struct EdgeRow {
   std::string_view edge, fault;
   std::int32_t slots = 2;  ///< of the owner's pool
 };
-/// E14 (offloading) and E15 (staged weights) have no ops in a plan.
+/// E14 (offloading) has no ops in a plan.
 constexpr EdgeRow kEdges[] = {
-    {"E1", "B-32"},    {"E2", "B-28", 1}, {"E3", "M-E3"},   {"E4", "M-E4"},   {"E5", "M-E5"},
-    {"E6", "B-29", 3}, {"E7", "M-W23"},   {"E8", "M-E8"},   {"E9", "M-E9"},   {"E10", "M-F46b"},
-    {"E11", "M-E11"},  {"E12", "M-E12"},  {"E13", "M-E13"}, {"E16", "M-E16"}, {"E17", "M-E17"},
+    {"E1", "B-32"},   {"E2", "B-28", 1}, {"E3", "M-E3"},   {"E4", "M-E4"},
+    {"E5", "M-E5"},   {"E6", "B-29", 3}, {"E7", "M-W23"},  {"E8", "M-E8"},
+    {"E9", "M-E9"},   {"E10", "M-F46b"}, {"E11", "M-E11"}, {"E12", "M-E12"},
+    {"E13", "M-E13"}, {"E15", "M-E15"},  {"E16", "M-E16"}, {"E17", "M-E17"},
 };
 
 class Edges : public testing::TestWithParam<EdgeRow> {};
@@ -59,13 +60,9 @@ TEST_P(Edges, HasAScheduleThatGoesWrong) {
   s.slots = GetParam().slots;
   const auto backend = make_cpu_backend(kIdeal);
   const Exploration seen = explore_schedules(*backend, s, 200);
-  std::int64_t wrong = 0, different = 0;
-  for (const ExploredPlan& plan : seen.plans) {
-    wrong += plan.wrong;
-    different += plan.different;
-  }
-  // The gradients of a step do not show what products of weights read.
-  EXPECT_GT(s.fp8 ? different : wrong, 0);
+  std::int64_t wrong = 0;
+  for (const ExploredPlan& plan : seen.plans) wrong += plan.wrong;
+  EXPECT_GT(wrong, 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Wgrad62, Edges, testing::ValuesIn(kEdges),
@@ -82,6 +79,8 @@ TEST(EdgeFaults, RewriteThePlan) {
           {"M-E11", "-6 wait@r "},
           {"M-E12", "+8 undefine@r "},
           {"M-E13", "-4 zero-dummy +4 record +4 wait@r +4 zero-dummy@r "},
+          {"M-E15", "-2 wait "},
+          {"M-E15b", "-2 zero +2 record@r +2 wait +2 zero@r "},
           {"M-E16", "-1 wait -1 wait@r "},
           {"M-E17", "-4 wait "},
       });
