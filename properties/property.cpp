@@ -7,6 +7,7 @@
 #include "core/contract/ordering.h"
 #include "core/contract/rank_symmetry.h"
 #include "properties/cast_law/cast_property.h"
+#include "properties/determinism.h"
 #include "properties/evidence.h"
 #include "properties/format_law/format_property.h"
 #include "properties/fp8_life.h"
@@ -183,6 +184,12 @@ const std::vector<Property>& table() {
        {"W16", "W38"},
        Focus::any,
        examined},
+      {.id = "determinism",
+       .sentence = "what is declared bit-exact is: repeats, replicas, executions of one order, powers of two",
+       .clauses = {"W39"},
+       .focus = Focus::repeated_uses,
+       .check = determinism,
+       .share = 30},
       {.id = "fp8-life",
        .sentence =
            "every plan of FP8 weights reads, measures, casts and gathers the version that its step needs",

@@ -14,6 +14,7 @@ const std::vector<Fault>& zoo() {
     add_grouped_faults(faults);
     add_hook_faults(faults);
     add_lease_faults(faults);
+    add_order_faults(faults);
     add_outer_faults(faults);
     add_phase_faults(faults);
     add_readiness_faults(faults);

@@ -23,6 +23,20 @@ void fill_integers(std::span<float> values, std::uint64_t seed, std::uint64_t st
   }
 }
 
+/// Seven random bits below the leading one, magnitudes of 2^-4 to 2^4: exact in every type, and a product of
+/// two has up to 16 bits.
+void fill_reals(std::span<float> values, std::uint64_t seed, std::uint64_t stream, std::uint64_t at) {
+  for (std::size_t i = 0; i < values.size(); i += 8) {
+    const auto words = philox(seed, stream, at + i / 8);
+    for (std::size_t j = 0; j < 8 && i + j < values.size(); ++j) {
+      const std::uint32_t bits = words[j / 2] >> (16 * (j % 2)) & 0xFFFFu;
+      const float significand = 1 + static_cast<float>(bits & 127u) * 0x1p-7f;
+      const float value = std::ldexp(significand, static_cast<int>(bits >> 7 & 7u) - 4);
+      values[i + j] = (bits >> 10 & 1u) != 0 ? -value : value;
+    }
+  }
+}
+
 /// The part of a LaneDigit that comes from the position on the lane axis of a group.
 LaneDigit along_lanes(const ProvenanceCoding& coding, std::int64_t position) {
   const std::int64_t round = position / coding.lanes;
@@ -134,8 +148,12 @@ void ScenarioData::operands(const ContributionKey& key, Product product, std::sp
     std::fill_n(dy.begin(), p.rows_of_group(), one);
     return;
   }
-  if (scenario_.data == DataMode::provenance) return provenance(key, product.group, x, dy);
-  integers(key, product.group, x, dy);
+  if (reals_)
+    reals(key, product.group, x, dy);
+  else if (scenario_.data == DataMode::provenance)
+    return provenance(key, product.group, x, dy);
+  else
+    integers(key, product.group, x, dy);
   // A bias sees dy alone: its x is a column of ones.
   if (p.shape.size() < 2) std::fill(x.begin(), x.end(), 1.0f);
 }
@@ -194,6 +212,22 @@ void ScenarioData::integers(const ContributionKey& key, std::int32_t group, std:
            static_cast<std::uint64_t>(index_of(key)) << 8 | static_cast<std::uint64_t>(key.rank & 0xFF));
   fill_integers(x, scenario_.seed, stream);
   fill_integers(dy, scenario_.seed, stream + 1);
+}
+
+/// The first token carries everything, so that one product, exact in fp32, is all that a write adds.
+void ScenarioData::reals(const ContributionKey& key, std::int32_t group, std::span<float> x,
+                         std::span<float> dy) const {
+  const ScenarioParameter& p = scenario_.parameters[static_cast<std::size_t>(key.parameter)];
+  const std::int32_t rank = reals_ == Reals::of_one_rank ? key.rank / scenario_.ranks : key.rank;
+  const std::uint64_t stream =
+      2 * (static_cast<std::uint64_t>(key.parameter) << 36 | static_cast<std::uint64_t>(key.step) << 30 |
+           static_cast<std::uint64_t>(key.microbatch) << 24 | static_cast<std::uint64_t>(rank));
+  const std::uint64_t at = static_cast<std::uint64_t>(key.use) << 48 | static_cast<std::uint64_t>(group)
+                                                                           << 34;
+  std::fill(x.begin(), x.end(), 0.0f);
+  std::fill(dy.begin(), dy.end(), 0.0f);
+  fill_reals(x.first(static_cast<std::size_t>(p.columns())), scenario_.seed, stream, at);
+  fill_reals(dy.first(static_cast<std::size_t>(p.rows_of_group())), scenario_.seed, stream + 1, at);
 }
 
 }  // namespace shardcheck

@@ -37,6 +37,9 @@ bool contributes(const Scenario& scenario, const ContributionKey& key);
 /// The group whose rows an element lies in.
 std::int32_t group_of(const ScenarioParameter& parameter, std::int64_t element);
 
+/// Whose reals each rank has.
+enum class Reals : std::uint8_t { of_its_own, of_one_rank };
+
 class ScenarioData {
  public:
   explicit ScenarioData(const Scenario& scenario);
@@ -51,6 +54,11 @@ class ScenarioData {
   /// For linear probing (wgrad 10.1): from now on `live` is 1 in every element, by its first token, and all
   /// other contributions are 0.
   void keep_only(std::optional<ContributionKey> live) { probe_ = Probe{live}; }
+
+  /// For the order of additions (wgrad 8.8), which exact data do not show: from now on contributions have
+  /// full significands of many magnitudes, so that their sums round. With those of one rank, every rank has
+  /// the same, whatever the number of ranks is.
+  void use_reals(Reals whose) { reals_ = whose; }
 
   /// Fills the initial value of an FP8 weight, row-major, to be rounded to the parameter's type: off every
   /// FP8 grid, another magnitude for every 32 x 32 elements, outliers and zeros, so that a wrong scale, block
@@ -82,6 +90,7 @@ class ScenarioData {
                   std::span<float> dy) const;
   void integers(const ContributionKey& key, std::int32_t group, std::span<float> x,
                 std::span<float> dy) const;
+  void reals(const ContributionKey& key, std::int32_t group, std::span<float> x, std::span<float> dy) const;
 
   struct Probe {
     std::optional<ContributionKey> live;
@@ -89,6 +98,7 @@ class ScenarioData {
   const Scenario& scenario_;
   std::vector<OfParameter> parameters_;
   std::optional<Probe> probe_;
+  std::optional<Reals> reals_;
 };
 
 /// Where and with which sign the provenance digits of contributions stand in an element. The first element is
