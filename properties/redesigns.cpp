@@ -18,7 +18,7 @@ std::vector<Design> designs() {
                              {"te-module/armed", WriteMode::te_module, FirstMicrobatch::armed},
                              {"te-ops", WriteMode::te_ops, FirstMicrobatch::none}};
   for (WriteMode mode : {WriteMode::r1, WriteMode::r2, WriteMode::r3, WriteMode::r4, WriteMode::r5,
-                         WriteMode::r6, WriteMode::r7}) {
+                         WriteMode::r6, WriteMode::r7, WriteMode::r8}) {
     all.push_back({std::string(name_of(mode)), mode, FirstMicrobatch::none});
   }
   return all;

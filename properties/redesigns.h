@@ -26,13 +26,13 @@ struct RedesignCell {
 };
 
 struct RedesignReport {
-  std::string id;  ///< "te-module/none", "te-ops", "R1" ... "R7"
+  std::string id;  ///< "te-module/none", "te-ops", "R1" ... "R8"
   std::string description;
   std::vector<RedesignCell> cells;
 };
 
 /// The whole table: Transformer Engine today with each driver of is_first_microbatch, its ops path, and R1 to
-/// R7.
+/// R8.
 std::vector<RedesignReport> redesigns(Backend& backend);
 
 }  // namespace shardcheck

@@ -132,7 +132,7 @@ void ClassRules::apply(OpIndex index, const std::vector<bool>& hook_reported) {
     case Purpose::none:
       if (std::holds_alternative<EndStep>(op.action)) return end_step(op);
       if (std::holds_alternative<Interrupt>(op.action)) return give_up(op);
-      return;
+      return sum_in_autograd(op);
     case Purpose::zero: return zero(op);
     case Purpose::write:
     case Purpose::fold: return write(op, std::holds_alternative<Add>(op.action), 1, hook_reported);
@@ -155,6 +155,7 @@ void ClassRules::write(const Op& op, bool accumulate, int operand, const std::ve
   if (role == BufferRole::param_grad) return write_gradient_of_autograd(op, operand);
   const bool persistent = role != BufferRole::lease_slot;
   const bool fold = op.why.purpose == Purpose::fold;
+  if (fold) spend_gradient_of_autograd(op, hook_reported);
   each_atom(op, operand, [&](const Place& place, Atom& atom) {
     if (fold && hook_reported[slot_of(plan_, place.rank, op.why.parameter)]) atom.tainted = true;
     if (!settled(place, atom, "W22")) return written(atom, Content::accumulated);
@@ -184,12 +185,23 @@ void ClassRules::write(const Op& op, bool accumulate, int operand, const std::ve
   });
 }
 
+/// A product that is added to param.grad answers to what is there; any other begins a fresh gradient.
 void ClassRules::write_gradient_of_autograd(const Op& op, int operand) {
+  const auto* gemm = std::get_if<Gemm>(&op.action);
+  const bool is_chained = op.why.rule == BetaRule::gradient || op.why.rule == BetaRule::captured;
   const bool is_replay = op.stream == Stream::graph;
   each_atom(op, operand, [&](const Place& place, Atom& atom) {
-    if (is_replay && !atom.taken)
+    if (is_replay && !is_chained && !atom.taken)
       breach("W35", place, "a replay overwrites a gradient that autograd still holds, as an alias of it");
+    if (gemm != nullptr && is_chained && gemm->accumulate == (atom.content != Content::accumulated)) {
+      const bool is_spent = gemm->accumulate && atom.content == Content::stale && !atom.earlier_step;
+      breach(is_spent ? "W13" : clause_of_beta(op.why.rule, atom.content, true, gemm->accumulate), place,
+             is_spent ? "adds to what the hook has folded already, so that it is folded once more"
+                      : beta_sentence(gemm->accumulate, atom, op.why.rule));
+    }
+    const std::uint16_t before = gemm != nullptr && gemm->accumulate ? atom.contributions : 0;
     written(atom, Content::accumulated);
+    atom.contributions = static_cast<std::uint16_t>(before + 1);
     atom.taken = !is_replay;
   });
 }
@@ -198,6 +210,25 @@ void ClassRules::write_gradient_of_autograd(const Op& op, int operand) {
 void ClassRules::take_gradient(const Op& op) {
   if (op.operands == 0 || plan_.buffer(plan_.operand(op, 0)[0].buffer).role != BufferRole::param_grad) return;
   each_atom(op, 0, [&](const Place&, Atom& atom) { atom.taken = true; });
+}
+
+void ClassRules::sum_in_autograd(const Op& op) {
+  const bool moves = std::holds_alternative<Copy>(op.action) || std::holds_alternative<Add>(op.action);
+  if (moves && plan_.buffer(plan_.operand(op, 1)[0].buffer).role == BufferRole::param_grad)
+    write_gradient_of_autograd(op, 1);
+}
+
+/// What the hook has folded is spent: who adds to it, or folds it again, counts it twice.
+void ClassRules::spend_gradient_of_autograd(const Op& op, const std::vector<bool>& hook_reported) {
+  if (plan_.buffer(plan_.operand(op, 0)[0].buffer).role != BufferRole::param_grad) return;
+  each_atom(op, 0, [&](const Place& place, Atom& atom) {
+    const bool is_spent = atom.content == Content::stale && !atom.earlier_step;
+    if (!is_spent && atom.content != Content::accumulated) return;
+    if (is_spent && !hook_reported[slot_of(plan_, place.rank, op.why.parameter)])
+      breach("W13", place, "folds a gradient that the hook has folded already");
+    written(atom, Content::stale);
+    atom.earlier_step = false;
+  });
 }
 
 void ClassRules::read_placeholder(const Op& op) {

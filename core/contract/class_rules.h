@@ -52,6 +52,8 @@ class ClassRules {
 
   void write(const Op& op, bool accumulate, int operand, const std::vector<bool>& hook_reported);
   void write_gradient_of_autograd(const Op& op, int operand);
+  void sum_in_autograd(const Op& op);
+  void spend_gradient_of_autograd(const Op& op, const std::vector<bool>& hook_reported);
   void read_placeholder(const Op& op);
   void zero(const Op& op);
   void scale(const Op& op, const Scale& scale);

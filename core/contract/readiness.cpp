@@ -39,8 +39,10 @@ void Readiness::breach(Rank rank, ParamId parameter, OpIndex op, const std::stri
 }
 
 void Readiness::begin_microbatch() {
+  std::size_t slot = 0;  // by rank, then by parameter
   for (Window& window : windows_) {
-    if (window.counted.value >= 0 && window.launched.value >= 0) window = Window{};
+    const bool is_hooked = plan_.parameters[slot++ % plan_.parameters.size()].hooked;
+    if ((window.counted.value >= 0 || !is_hooked) && window.launched.value >= 0) window = Window{};
   }
 }
 
@@ -58,11 +60,20 @@ void Readiness::count(const Op& op, OpIndex index) {
 void Readiness::write(const Op& op, OpIndex index) {
   if (op.operands == 0 || op.why.parameter.value < 0) return;
   const BufferRole role = plan_.buffer(plan_.operand(op, op.operands - 1)[0].buffer).role;
-  const bool is_empty = plan_.parameters[static_cast<std::size_t>(op.why.parameter.value)].numel() == 0;
-  if (role == BufferRole::param_grad || is_empty) return;  // no reduction shows when an empty one is done
+  const PlanParameter& parameter = plan_.parameters[static_cast<std::size_t>(op.why.parameter.value)];
+  const bool is_hooked = parameter.hooked;
+  if (role == BufferRole::param_grad || parameter.numel() == 0)
+    return;  // no reduction shows when an empty one is done
   for (const Rank rank : plan_.ranks_of(op)) {
     Window& window = at(rank, op.why.parameter);
     window.written = true;
+    if (window.reported) continue;
+    if (!is_hooked && window.launched.value >= 0) {
+      breach(rank, op.why.parameter, window.launched,
+             fmt::format("reduces a parameter that no hook counts as ready before op {} has written its "
+                         "gradient ({})",
+                         index.value, describe(plan_, op)));
+    }
     if (window.counted.value < 0 || window.reported) continue;
     breach(rank, op.why.parameter, window.counted,
            fmt::format("counts a parameter as ready before op {} has written "
@@ -86,7 +97,8 @@ void Readiness::each_parameter(const Op& op, Visit visit) {
 void Readiness::launch(const Op& op, OpIndex index) {
   each_parameter(op, [&](Rank rank, ParamId parameter) {
     Window& window = at(rank, parameter);
-    if (window.written && window.counted.value < 0 && !window.reported) {
+    const bool is_hooked = plan_.parameters[static_cast<std::size_t>(parameter.value)].hooked;
+    if (window.written && window.counted.value < 0 && is_hooked && !window.reported) {
       breach(rank, parameter, index,
              "reduces a parameter that has a gradient in this window and is "
              "not counted as ready");

@@ -27,7 +27,11 @@ bool moves_elements(const Op& op) {
 /// The steps of the plan's ops, and the types that are declared for them.
 class Pipeline {
  public:
-  explicit Pipeline(const Plan& plan) : plan_(plan), is_owned_(plan.buffers.size()) {
+  explicit Pipeline(const Plan& plan)
+      : plan_(plan), is_owned_(plan.buffers.size()), is_chain_(plan.buffers.size()) {
+    for (const Op& op : plan.ops) {
+      if (is_chained(op)) is_chain_[static_cast<std::size_t>(buffer(op, 2).value)] = true;
+    }
     for (const Placement& owned : plan.owned)
       is_owned_[static_cast<std::size_t>(owned.view.buffer.value)] = true;
   }
@@ -40,7 +44,7 @@ class Pipeline {
   Move move_of(const Op& op) const {
     if (op.ranks == 0 || op.operands == 0) return {};
     if (std::holds_alternative<Gemm>(op.action))
-      return {-1, 2, is_in_autograd(buffer(op, 2)) ? Stretch::autograd : Stretch::local};
+      return {-1, 2, is_in_autograd(buffer(op, 2)) && !is_chained(op) ? Stretch::autograd : Stretch::local};
     if (moves_elements(op)) {
       if (!is_gradient(buffer(op, 1))) return {};
       return {is_gradient(buffer(op, 0)) ? 0 : -1, 1, step_of(op)};
@@ -77,12 +81,17 @@ class Pipeline {
     return !as_declared || (op.why.purpose == Purpose::write && moves_elements(op));
   }
 
- private:
-  BufferId buffer(const Op& op, int operand) const { return plan_.operand(op, operand)[0].buffer; }
   bool is_in_autograd(BufferId id) const {
     const BufferRole role = plan_.buffer(id).role;
     return role == BufferRole::param_grad || role == BufferRole::placeholder;
   }
+  /// True for a product that is added to param.grad, which is a local sum then (R8).
+  static bool is_chained(const Op& op) {
+    return std::holds_alternative<Gemm>(op.action) && op.why.rule == BetaRule::gradient;
+  }
+
+ private:
+  BufferId buffer(const Op& op, int operand) const { return plan_.operand(op, operand)[0].buffer; }
 
   /// The step of a Copy, Cast or Add from operand 0 to operand 1.
   std::optional<Stretch> step_of(const Op& op) const {
@@ -96,11 +105,13 @@ class Pipeline {
       default: break;
     }
     const bool is_sum_of_autograd = is_in_autograd(buffer(op, 0)) && is_in_autograd(buffer(op, 1));
-    return is_sum_of_autograd ? std::optional(Stretch::autograd) : std::nullopt;
+    if (!is_sum_of_autograd) return std::nullopt;
+    return is_chain_[static_cast<std::size_t>(buffer(op, 1).value)] ? Stretch::local : Stretch::autograd;
   }
 
   const Plan& plan_;
   std::vector<bool> is_owned_;  // a buffer: the consumer reads it
+  std::vector<bool> is_chain_;  // a buffer of autograd: products are added to it
 };
 
 /// True when a cast of `from` into `to` can change the value.
@@ -184,8 +195,10 @@ class Flow {
 
   void judge_trail(const TrailPiece& piece, std::size_t i, Stretch to) {
     const Trail& trail = piece.trail;
-    const bool is_fold = op_->why.purpose == Purpose::fold;
-    if (trail.produced.value >= 0 && to != Stretch::autograd && !is_fold) {
+    // By the hook, or by autograd, whose sum is a local one under R8.
+    const bool is_folded =
+        op_->why.purpose == Purpose::fold || pipeline_.is_in_autograd(view(op_->operands - 1, 0).buffer);
+    if (trail.produced.value >= 0 && to != Stretch::autograd && !is_folded) {
       const DType type = type_of(piece.view.buffer);
       if (type == plan_.declared->local) return;
       report(
@@ -208,7 +221,8 @@ class Flow {
     if (to == Stretch::autograd && op_->why.parameter.value < 0) return;
     const DType type = type_of(target.buffer), wanted = pipeline_.declared_type(*op_, to);
     if (type == wanted) return;
-    report("W38", index_, i, target, to,
+    const bool is_detour = Pipeline::is_chained(*op_) && loses(wanted, type);
+    report(is_detour ? "W16" : "W38", index_, i, target, to,
            fmt::format("{} in {} ({}), not in {}{}; declared: {}", verb_of(to), name_of(type),
                        buffer_name(target.buffer), name_of(wanted),
                        loses(wanted, type) ? "" : ", so that a rounding of the pipeline is left out",

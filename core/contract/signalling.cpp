@@ -25,11 +25,13 @@ void Signalling::apply(const Op& op) {
   // A write can take a detour: a GEMM somewhere else, and a copy or an addition from there.
   const bool moves = std::holds_alternative<Copy>(op.action) || std::holds_alternative<Add>(op.action);
   const bool writes = std::holds_alternative<Gemm>(op.action) || (moves && op.why.purpose == Purpose::write);
+  const bool sums_itself = moves && plan_.operand(op, 0)[0] == plan_.operand(op, 1)[0] &&
+                           plan_.buffer(plan_.operand(op, 0)[0].buffer).role == BufferRole::param_grad;
   const auto* flag = std::get_if<Flag>(&op.action);
   const auto* returned = std::get_if<Return>(&op.action);
   const auto* hooked = std::get_if<Hook>(&op.action);
   const bool ready = std::holds_alternative<Ready>(op.action);
-  if (!writes && !flag && !returned && !hooked && !ready) return;
+  if (!writes && !flag && !returned && !hooked && !ready && !sums_itself) return;
   const PlanParameter& of = plan_.parameters[parameter];
   const bool frozen = !of.trainable || (op.why.step >= 0 && op.why.step < of.thaws_at);
   const bool acts =
@@ -47,6 +49,7 @@ void Signalling::apply(const Op& op) {
       now.written += numel;
       if (op.stream == Stream::graph) now.replayed += numel;
     }
+    now.real += writes && op.why.rule == BetaRule::gradient;  // also where it is too late to be returned
     if (flag) {
       now.cleared |= !flag->value && now.flag && now.fused > 0;
       if (flag->value && !op.why.deferred) {  // whose write is drained later (W32)
@@ -61,6 +64,7 @@ void Signalling::apply(const Op& op) {
         breach("W15", rank, op, "the producer returns a view of the destination to autograd");
       }
     }
+    if (sums_itself) breach("W15", rank, op, "autograd adds the gradient that it holds to itself");
     if (hooked) hook(op, *hooked, slot, rank);
   }
 }

@@ -14,8 +14,8 @@ std::string_view name_of(Collective collective) {
 }
 
 std::string_view name_of(Returned what) {
-  constexpr std::string_view names[] = {"a real gradient", "a placeholder", "a zeroed placeholder",
-                                        "an alias of main_grad", "nothing"};
+  constexpr std::string_view names[] = {"a real gradient",       "a placeholder", "a zeroed placeholder",
+                                        "an alias of main_grad", "nothing",       "param.grad itself"};
   return names[static_cast<int>(what)];
 }
 

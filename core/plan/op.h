@@ -203,7 +203,8 @@ struct Flag {
   bool value = false;
 };
 /// What the producer hands to autograd (RET).
-enum class Returned : std::uint8_t { real, dummy, zero_dummy, alias, nothing };
+/// chained: the storage of param.grad, which the producer has added to and cleared meanwhile (R8).
+enum class Returned : std::uint8_t { real, dummy, zero_dummy, alias, nothing, chained };
 struct Return {
   Returned what = Returned::nothing;
 };
@@ -276,6 +277,7 @@ enum class BetaRule : std::uint8_t {
   other_parameter,   ///< the flag of another parameter
   forward_time,      ///< a flag read in forward, or at dgrad time for a later write
   captured,          ///< baked into a graph at its first execution
+  gradient,          ///< param.grad holds something already
 };
 std::string_view name_of(BetaRule rule);
 

@@ -26,7 +26,8 @@ std::string_view name_of(BetaRule rule) {
                                         "the order of calls",
                                         "the flag of another parameter",
                                         "a flag read before the write was issued",
-                                        "a value baked into a captured graph"};
+                                        "a value baked into a captured graph",
+                                        "whether param.grad holds anything"};
   return names[static_cast<int>(rule)];
 }
 

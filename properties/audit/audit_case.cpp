@@ -191,8 +191,7 @@ std::string inexpressible(const Scenario& s) {
   if (has_grouped_calls(s) || std::ranges::any_of(s.token_counts, [](auto& c) { return c.parameter >= 0; }))
     return "uses must not be grouped, nor tokens be routed to a parameter: no adapter has experts";
   const auto writes = [&](const ScenarioUse& use) {
-    const bool is_late = use.producer == Producer::deferred || use.producer == Producer::assigned;
-    return is_late || (use.producer != Producer::unfused && s.write_mode != WriteMode::r7);
+    return use.producer == Producer::assigned || !is_unfused(use.producer, s.write_mode);
   };
   if (std::ranges::any_of(s.uses, writes))
     return "uses must be \"unfused\" (or the write mode R7): torch.autograd writes no main_grad";

@@ -111,6 +111,11 @@ void add_uses(const Scenario& s, std::int32_t parameter, Flips& flips) {
       if (use.producer == Producer::assigned) use.producer = Producer::unfused;
     }
   });
+  flips.add("every fused use raises the flag", [](Scenario& f) {
+    for (ScenarioUse& use : f.uses) {
+      if (use.producer == Producer::unflagged) use.producer = Producer::fused;
+    }
+  });
   flips.add(fmt::format("eager execution instead of {}", name_of(s.execution)),
             [](Scenario& f) { f.execution = Execution::eager; });
   flips.add("no overlap of reductions", [](Scenario& f) { f.overlap = false; });

@@ -62,11 +62,11 @@ std::vector<Scenario> family_cells(std::int32_t size) {
       s.uses = uses;
       for (s.ranks = 1; s.ranks <= size; ++s.ranks) {
         for (s.microbatches = 1; s.microbatches <= size; ++s.microbatches) {
-          for (const WriteMode mode : {WriteMode::r5, WriteMode::r6, WriteMode::r7}) {
+          for (const WriteMode mode : {WriteMode::r5, WriteMode::r6, WriteMode::r7, WriteMode::r8}) {
             for (int strategy = 0; strategy < kStrategies; ++strategy) {
               s.write_mode = mode;
               s.strategy = static_cast<Strategy>(strategy);
-              if (mode == WriteMode::r7 || !is_unfused_only(s.strategy)) cells.push_back(s);
+              if (returns_gradient(Producer::fused, mode) || !is_unfused_only(s.strategy)) cells.push_back(s);
             }
           }
         }

@@ -10,7 +10,7 @@
 
 namespace shardcheck {
 
-/// Strategy x {R5, R6, R7} x 1 to `size` ranks x 1 to `size` microbatches x every forward order of up to
+/// Strategy x {R5, R6, R7, R8} x 1 to `size` ranks x 1 to `size` microbatches x every forward order of up to
 /// `size` fused and unfused uses of one or two parameters; two steps. Each is the head of a cell.
 std::vector<Scenario> family_cells(std::int32_t size);
 

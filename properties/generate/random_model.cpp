@@ -24,17 +24,18 @@ enum class Uses : std::uint8_t {
   other_fused,
   three_fused,
   three_mixed,
+  unflagged,
+  unflagged_mixed,
 };
 
 constexpr Weighted<Uses> kUses[] = {
-    {Uses::none, 5},        {Uses::fused, 46},        {Uses::unfused, 10},      {Uses::other, 3},
-    {Uses::fused_fused, 8}, {Uses::fused_unfused, 6}, {Uses::unfused_fused, 6}, {Uses::unfused_unfused, 3},
-    {Uses::fused_other, 2}, {Uses::other_fused, 2},   {Uses::three_fused, 5},   {Uses::three_mixed, 4}};
-constexpr Weighted<Uses> kMixedUses[] = {{Uses::fused, 15},
-                                         {Uses::fused_unfused, 30},
-                                         {Uses::unfused_fused, 30},
-                                         {Uses::three_mixed, 20},
-                                         {Uses::fused_other, 5}};
+    {Uses::none, 5},        {Uses::fused, 46},         {Uses::unfused, 10},      {Uses::other, 3},
+    {Uses::fused_fused, 8}, {Uses::fused_unfused, 6},  {Uses::unfused_fused, 6}, {Uses::unfused_unfused, 3},
+    {Uses::fused_other, 2}, {Uses::other_fused, 2},    {Uses::three_fused, 5},   {Uses::three_mixed, 4},
+    {Uses::unflagged, 4},   {Uses::unflagged_mixed, 4}};
+constexpr Weighted<Uses> kMixedUses[] = {{Uses::fused, 15},         {Uses::fused_unfused, 30},
+                                         {Uses::unfused_fused, 30}, {Uses::three_mixed, 20},
+                                         {Uses::fused_other, 5},    {Uses::unflagged_mixed, 8}};
 constexpr Weighted<Uses> kRepeatedUses[] = {
     {Uses::fused, 15},        {Uses::fused_fused, 30},  {Uses::three_fused, 25},
     {Uses::fused_unfused, 6}, {Uses::unfused_fused, 6}, {Uses::unfused_unfused, 8},
@@ -43,7 +44,7 @@ constexpr Weighted<Uses> kRepeatedUses[] = {
 constexpr Weighted<Uses> kTodaysUses[] = {
     {Uses::none, 3},        {Uses::fused, 66},        {Uses::unfused, 10},      {Uses::other, 3},
     {Uses::fused_fused, 6}, {Uses::fused_unfused, 4}, {Uses::unfused_fused, 3}, {Uses::fused_other, 2},
-    {Uses::other_fused, 2}, {Uses::three_fused, 1}};
+    {Uses::other_fused, 2}, {Uses::three_fused, 1},   {Uses::unflagged, 3},     {Uses::unflagged_mixed, 2}};
 
 Uses draw_uses(Draw& draw, Focus focus) {
   switch (focus) {
@@ -56,7 +57,7 @@ Uses draw_uses(Draw& draw, Focus focus) {
 }
 
 std::vector<Producer> producers_of(Draw& draw, Uses uses) {
-  constexpr Producer f = Producer::fused, u = Producer::unfused, o = Producer::other;
+  constexpr Producer f = Producer::fused, u = Producer::unfused, o = Producer::other, n = Producer::unflagged;
   switch (uses) {
     case Uses::none: return {};
     case Uses::fused: return {f};
@@ -70,6 +71,12 @@ std::vector<Producer> producers_of(Draw& draw, Uses uses) {
     case Uses::other_fused: return {o, f};
     case Uses::three_fused: return {f, f, f};
     case Uses::three_mixed: return {draw.pick({f, u, o}), draw.pick({f, u}), draw.pick({f, u})};
+    case Uses::unflagged: return {n};
+    case Uses::unflagged_mixed: {
+      std::vector<Producer> mixed = {n, draw.pick({f, u, o, n})};
+      if (draw.chance(50)) std::swap(mixed[0], mixed[1]);
+      return mixed;
+    }
   }
   return {};
 }

@@ -9,6 +9,7 @@
 #include "properties/generate/random_stages.h"
 #include "properties/generate/room.h"
 #include "properties/generate/soundness.h"
+#include "sim/scenario/grouped_calls.h"
 
 namespace shardcheck {
 namespace {
@@ -110,8 +111,8 @@ void draw_silences(Draw& draw, Focus focus, Scenario& s) {
 
 void draw_protocol(Draw& draw, Focus focus, Scenario& s) {
   using enum WriteMode;
-  constexpr Weighted<WriteMode> usual[] = {{r5, 54}, {r6, 12}, {r7, 10}, {te_module, 11}, {te_ops, 4},
-                                           {r1, 2},  {r2, 2},  {r3, 3},  {r4, 2}};
+  constexpr Weighted<WriteMode> usual[] = {{r5, 50},    {r6, 11}, {r7, 8}, {r8, 8}, {te_module, 11},
+                                           {te_ops, 4}, {r1, 2},  {r2, 2}, {r3, 3}, {r4, 2}};
   constexpr Weighted<WriteMode> today[] = {{r5, 6}, {te_module, 48}, {te_ops, 16}, {r1, 6},
                                            {r2, 6}, {r3, 10},        {r4, 8}};
   constexpr Weighted<FirstMicrobatch> drivers[] = {
@@ -119,7 +120,7 @@ void draw_protocol(Draw& draw, Focus focus, Scenario& s) {
   constexpr Weighted<Execution> executions[] = {
       {Execution::eager, 58}, {Execution::delayed, 21}, {Execution::graph, 21}};
   s.write_mode = focus == Focus::today ? draw.pick(today) : draw.pick(usual);
-  if (is_unfused_only(s.strategy)) s.write_mode = draw.pick({r5, r6, r7});
+  if (is_unfused_only(s.strategy)) s.write_mode = draw.pick({r5, r6, r7, r8});
   if (s.write_mode == r4 && has_leases(s.strategy)) s.write_mode = r3;
   s.first_microbatch = s.write_mode == te_module ? draw.pick(drivers) : FirstMicrobatch::none;
   s.execution = draw.pick(executions);
@@ -136,6 +137,16 @@ void draw_numerics(Draw& draw, Focus focus, Scenario& s) {
   if (draw.chance(focus == Focus::pipeline ? 35 : 8)) s.clip = 1 + draw.below(2);
   s.main_grad = draw.pick(types);
   s.comm = draw.chance(50) ? s.main_grad : draw.pick(types);
+}
+
+/// Under R8 owners that read autograd's gradients may have fused producers, which add to them.
+void draw_chains(Draw& draw, Scenario& s) {
+  if (s.write_mode != WriteMode::r8 || !is_unfused_only(s.strategy)) return;
+  for (ScenarioUse& use : s.uses) {
+    const bool is_matrix = s.parameters[static_cast<std::size_t>(use.parameter)].shape.size() == 2;
+    if (is_matrix && use.producer == Producer::unfused && draw.chance(60)) use.producer = Producer::fused;
+  }
+  mend_calls(s);
 }
 
 /// Provenance where every scale is a power of two and the contributions find room, integers elsewhere.
@@ -184,6 +195,7 @@ Scenario random_scenario(Draw& draw, Focus focus) {
     s.write_mode = WriteMode::r5;
     s.first_microbatch = FirstMicrobatch::none;
   }
+  draw_chains(draw, s);
   draw_data(draw, s);
   draw_loop(draw, focus, s);
   match_copies(s);

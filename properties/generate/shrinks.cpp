@@ -174,6 +174,7 @@ void try_extent(Candidates& to, const Scenario& s) {
 
 void try_protocol(Candidates& to, const Scenario& s) {
   to.try_value(&Scenario::write_mode, WriteMode::r5);
+  to.try_value(&Scenario::write_mode, WriteMode::r7);  // where autograd holds every gradient
   to.try_value(&Scenario::first_microbatch, FirstMicrobatch::none);
   to.try_value(&Scenario::execution, Execution::eager);
   for (int strategy = 0; strategy < static_cast<int>(s.strategy); ++strategy)

@@ -319,6 +319,25 @@ std::vector<Situation> make_table() {
       {"assigned gradient",
        [](S s, G) { return std::ranges::count(s.uses, Producer::assigned, &ScenarioUse::producer) > 0; },
        {pipeline}},
+      {"parameter without a hook",
+       [](S s, G) { return any_parameter(s, [&](std::int32_t p, P) { return !has_hook(s, p); }); },
+       {overlap, leases, persistent}},
+      {"fused use without a flag beside others",
+       [](S s, G) {
+         return any_parameter(s, [&](std::int32_t p, P) {
+           return has_hook(s, p) && std::ranges::count(s.uses, ScenarioUse{p, Producer::unflagged, -1}) > 0;
+         });
+       },
+       {mixed_uses}},
+      {"products added to param.grad",
+       [](S s, G) { return any_parameter(s, [&](std::int32_t p, P) { return has_chain(s, p); }); },
+       {leases, persistent, repeated_uses}},
+      {"products added to param.grad beside other gradients",
+       [](S s, G) {
+         return any_parameter(
+             s, [&](std::int32_t p, P) { return has_chain(s, p) && count_uses(s, p).unfused > 0; });
+       },
+       {mixed_uses}},
       {"clipping", [](S s, G) { return s.clip > 0; }, {pipeline, scaling}},
       {"recomputed unit", [](S s, G) { return is_recomputed_at_all(s); }, {recompute}},
       {"abort in backward", [](S s, G) { return has_abort(s, true); }, {interrupted}},

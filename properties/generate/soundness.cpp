@@ -10,12 +10,14 @@ namespace {
 /// The uses of one parameter. Backward meets them in the reverse of forward order.
 struct Uses {
   std::int32_t fused = 0, other = 0, unfused = 0;
+  std::int32_t unflagged = 0;        ///< of the fused ones
   bool first_is_fused = false;       ///< in forward order
   std::int32_t first_unit = -1;      ///< that runs the first
   bool other_writes_before = false;  ///< before a fused use does
   bool deferred = false;             ///< some write waits for the end of the step
   std::int32_t all() const { return fused + other + unfused; }
   std::int32_t writes() const { return fused + other; }
+  std::int32_t flagged() const { return writes() - unflagged; }
 };
 
 std::int32_t unit_of(const Scenario& s, const ScenarioUse& use) {
@@ -26,9 +28,10 @@ Uses uses_of(const Scenario& s, std::int32_t parameter) {
   Uses uses;
   for (const ScenarioUse& use : s.uses) {
     if (use.parameter != parameter) continue;
-    if (uses.all() == 0) uses.first_is_fused = use.producer == Producer::fused;
+    if (uses.all() == 0) uses.first_is_fused = is_by_protocol(use.producer);
     if (uses.all() == 0) uses.first_unit = unit_of(s, use);
-    uses.fused += use.producer == Producer::fused;
+    uses.fused += is_by_protocol(use.producer);
+    uses.unflagged += use.producer == Producer::unflagged;
     uses.other += use.producer == Producer::other;
     uses.unfused += use.producer == Producer::unfused || use.producer == Producer::assigned;
     uses.deferred |= use.producer == Producer::deferred;
@@ -54,7 +57,9 @@ bool is_flag_lowered_early(const Scenario& s, std::int32_t parameter, const Uses
   for (auto use = s.uses.rbegin(); use != s.uses.rend(); ++use) {
     if (!is_trainable(s, use->parameter)) continue;
     if (unit_of(s, *use) == unit) return false;  // unsharded now, and once only
-    if (use->parameter == parameter && !returns_gradient(use->producer, s.write_mode)) return true;
+    const bool raises =
+        !returns_gradient(use->producer, s.write_mode) && use->producer != Producer::unflagged;
+    if (use->parameter == parameter && raises) return true;
   }
   return false;
 }
@@ -88,7 +93,10 @@ bool changes_beta_with_microbatch(const Scenario& s) {
 /// Today's hooks and a predicate of today or R1 to R4, for a parameter that has uses.
 bool is_parameter_sound(const Scenario& s, std::int32_t parameter, const Uses& uses) {
   // FSDP's hook drops or copies where it would have to add (W13); DDP's adds, as zero_out_wgrad is set.
-  if (is_megatron_fsdp_v1(s.strategy) && uses.writes() > 0 && uses.unfused > 0) return false;
+  if (is_megatron_fsdp_v1(s.strategy) && uses.flagged() > 0 && uses.unfused > 0) return false;
+  // It copies over a write that no flag tells of, and zero-fills what it finds no gradient of (W13, W12).
+  const bool forgets = is_megatron_fsdp_v1(s.strategy) && has_leases(s.strategy);
+  if (forgets && uses.unflagged > 0 && uses.flagged() == 0) return false;
   if (is_flag_lowered_early(s, parameter, uses)) return false;
   if (uses.fused == 0) return true;
   // A lease is undefined at first, and only an unshard tells today's producers so (table 4.2, M3 or M4).

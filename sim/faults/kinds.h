@@ -18,6 +18,7 @@ void add_delayed_scale_faults(std::vector<Fault>& zoo);
 void add_lease_faults(std::vector<Fault>& zoo);
 void add_order_faults(std::vector<Fault>& zoo);
 void add_outer_faults(std::vector<Fault>& zoo);
+void add_producer_faults(std::vector<Fault>& zoo);
 void add_phase_faults(std::vector<Fault>& zoo);
 void add_readiness_faults(std::vector<Fault>& zoo);
 void add_reduction_faults(std::vector<Fault>& zoo);

@@ -2,37 +2,13 @@
 // given up or is lost with a process, parameters that thaw, and a synchronisation that is put off.
 #include "sim/faults/kinds.h"
 #include "sim/faults/loop_prepare.h"
-#include "sim/planner/planner.h"
+#include "sim/faults/replan.h"
 
 namespace shardcheck {
 namespace {
 
 bool is_of_first(const Op& op) {
   return op.why.parameter.value == 0;
-}
-
-bool have_equal_ops(const Plan& a, const Plan& b) {
-  const auto is_equal = [](const Op& x, const Op& y) {
-    const auto* gx = std::get_if<Gemm>(&x.action);
-    const auto* gy = std::get_if<Gemm>(&y.action);
-    const bool beta = gx == nullptr || gy == nullptr || gx->accumulate == gy->accumulate;
-    return x.action.index() == y.action.index() && beta && x.why.rule == y.why.rule;
-  };
-  return std::ranges::equal(a.ops, b.ops, is_equal) && a.view_arena == b.view_arena &&
-         a.rank_arena == b.rank_arena;
-}
-
-/// The job is planned again, with its lapse.
-bool replan(Planned& planned, const Scenario& s, Lapse lapse) {
-  Planned wrong = plan_of(s, lapse);
-  if (have_equal_ops(planned.plan, wrong.plan)) return false;
-  wrong.plan.poison = planned.plan.poison;
-  planned = std::move(wrong);
-  return true;
-}
-template <Lapse lapse>
-bool with_lapse(Planned& planned, const Scenario& s) {
-  return replan(planned, s, lapse);
 }
 
 /// Nobody drove is_first_microbatch; now a flag does that only a fresh process arms.

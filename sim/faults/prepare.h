@@ -44,6 +44,10 @@ inline void fusing_owner(Scenario& s) {
   s.sync = Sync::every;
   s.outer_sync = Sync::last;
 }
+/// A protocol whose fused uses write the destination themselves.
+inline void writing(Scenario& s) {
+  if (returns_gradient(Producer::fused, s.write_mode)) s.write_mode = WriteMode::r5;
+}
 /// The first parameter is a trainable matrix.
 inline void matrix(Scenario& s) {
   ScenarioParameter& p = s.parameters.front();
@@ -63,7 +67,7 @@ inline void uses(Scenario& s, std::initializer_list<Producer> producers) {
   for (Producer producer : producers) s.uses.push_back({0, producer, -1});
   mend_calls(s);
   if (std::ranges::count(producers, Producer::unfused) < std::ssize(producers)) fusing_owner(s);
-  if (s.write_mode == WriteMode::r7) s.write_mode = WriteMode::r5;
+  writing(s);
 }
 inline void fused(Scenario& s) {
   uses(s, {Producer::fused});
@@ -149,7 +153,7 @@ inline void expert(Scenario& s, std::int32_t group) {
     s.uses.push_back({0, Producer::fused, -1});
   }
   fusing_owner(s);
-  if (s.write_mode == WriteMode::r7) s.write_mode = WriteMode::r5;
+  writing(s);
 }
 /// Silences and token counts of ranks and microbatches that are not there any more go.
 inline void repair(Scenario& s) {

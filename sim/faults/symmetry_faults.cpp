@@ -220,7 +220,7 @@ void two_leftover_buckets(Scenario& s, std::int64_t columns) {
     std::erase_if(s.uses, [&](const ScenarioUse& use) { return use.parameter == p; });
     s.uses.push_back({.parameter = p});
   }
-  if (s.write_mode == WriteMode::r7) s.write_mode = WriteMode::r5;
+  prepare::writing(s);
   prepare::repair(s);
 }
 void other_sizes(Scenario& s) {

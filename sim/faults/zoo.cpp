@@ -17,6 +17,7 @@ const std::vector<Fault>& zoo() {
     add_order_faults(faults);
     add_outer_faults(faults);
     add_phase_faults(faults);
+    add_producer_faults(faults);
     add_readiness_faults(faults);
     add_reduction_faults(faults);
     add_rounding_faults(faults);

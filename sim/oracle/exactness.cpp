@@ -20,7 +20,7 @@ bool has_exact_scales(const Scenario& s, bool expert) {
 
 std::int64_t unfused_uses(const Scenario& s, std::int32_t parameter) {
   return std::count_if(s.uses.begin(), s.uses.end(), [&](const ScenarioUse& use) {
-    return use.parameter == parameter && returns_gradient(use.producer, s.write_mode);
+    return use.parameter == parameter && is_unfused(use.producer, s.write_mode);
   });
 }
 
@@ -52,7 +52,8 @@ RoundingPath path_of(const Scenario& s, const ScenarioData& data, std::int32_t p
   const std::int64_t returned = unfused_uses(s, parameter);  // a fused gradient never has p's type (W16)
   if (returned > 0) add_roundings(path, p.dtype, 2 * returned + 2);  // autograd: store, sum, placeholder
   // A write rounds its product and its sum; local sums are in main_grad or, in a lease, in the comm type.
-  add_roundings(path, has_leases(s.strategy) ? s.comm : s.main_grad, 2 * writes);
+  const std::int64_t folds = has_chain(s, parameter) ? s.microbatches : 0;  // of param.grad, a local sum too
+  add_roundings(path, type_of_local_sum(s), 2 * writes + folds);
   add_roundings(path, s.comm, 1);      // staging
   add_roundings(path, s.comm, 2);      // scale, or premultiplied average
   add_roundings(path, DType::f32, 2);  // the scale's own representation, before and late

@@ -1,5 +1,7 @@
 #include "sim/owners/hooks.h"
 
+#include <algorithm>
+
 #include "sim/producers/producer.h"
 
 namespace shardcheck {
@@ -19,7 +21,8 @@ HookAction fsdp_action(const HostState& host, bool leases) {
   const bool present = host.real + host.dummies > 0;
   if (host.added) return HookAction::drop;
   if (present) return leases ? HookAction::copy : HookAction::add;
-  return HookAction::nothing;
+  // What is left over at the end of backward is zero-filled, whoever wrote it.
+  return leases && host.touched ? HookAction::zero_fill : HookAction::nothing;
 }
 
 HookAction action_of(const Job& job, const HostState& host, std::int32_t parameter) {
@@ -53,11 +56,20 @@ void fold(Job& job, Owner& owner, std::int32_t parameter, HookAction action, std
   }
 }
 
+void zero_fill(Job& job, Owner& owner, std::int32_t parameter, std::span<const Rank> ranks) {
+  for (const Piece& piece : owner.acquire(parameter))
+    job.build.op(Fill{0}, job.why(Purpose::zero, parameter), Stream::compute, ranks).on(piece.view);
+}
+
 }  // namespace
 
 bool is_hook_postponed(const Job& job, std::int32_t parameter) {
   const Scenario& s = job.scenario;
-  return is_megatron_fsdp_v1(s.strategy) && !has_reference_hooks(s.write_mode) && job.uses_of(parameter) > 1;
+  const auto is_seen = [&](const ScenarioUse& use) {
+    return use.parameter == parameter && use.producer != Producer::unflagged;
+  };
+  return is_megatron_fsdp_v1(s.strategy) && !has_reference_hooks(s.write_mode) &&
+         (job.uses_of(parameter) > 1 || std::ranges::none_of(s.uses, is_seen));
 }
 
 void run_hook(Job& job, Owner& owner, std::int32_t parameter) {
@@ -70,11 +82,13 @@ void run_hook(Job& job, Owner& owner, std::int32_t parameter) {
     if (folds) add_placeholder(job, parameter, ranks);
     job.build.op(Hook{action}, job.why(Purpose::none, parameter), Stream::compute, ranks);
     if (folds) fold(job, owner, parameter, action, ranks);
+    if (action == HookAction::zero_fill) zero_fill(job, owner, parameter, ranks);
     const bool lowers =
         is_megatron_fsdp_v1(job.scenario.strategy) && !has_reference_hooks(job.scenario.write_mode);
     for (Rank rank : ranks) {
       HostState& host = job.host(rank, parameter);
-      host.real = host.dummies = 0;
+      host.dummies = 0;
+      if (job.lapse != Lapse::keeps_chain || !has_chain(job.scenario, parameter)) host.real = 0;
       if (lowers || has_reference_hooks(job.scenario.write_mode)) host.added = false;
     }
   });

@@ -7,7 +7,8 @@
 
 namespace shardcheck {
 
-/// True when today's FSDP postpones the hook of this parameter to the end of backward, because it is shared.
+/// True when today's FSDP postpones the hook of this parameter to the end of backward, because it is
+/// shared, or because nothing of it goes through autograd.
 bool is_hook_postponed(const Job& job, std::int32_t parameter);
 
 /// Runs the hook of the parameter on all ranks, with the fold that follows from it.

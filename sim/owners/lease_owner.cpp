@@ -88,7 +88,7 @@ class LeaseOwner : public Owner {
     ++leases_[b].done;
     if (!reduces_now()) return;
     count_ready(job_, parameter);
-    if (leases_[b].done != job_.hooked(job_.geometry.buckets[b])) return;
+    if (leases_[b].done != job_.awaited(job_.geometry.buckets[b])) return;
     job_.take(Row::launch);
     complete(b);
   }

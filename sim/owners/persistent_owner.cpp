@@ -109,7 +109,8 @@ class PersistentOwner : public Owner {
   }
 
   void end_backward(bool) override {
-    for (std::size_t b = 0; b < remaining_.size(); ++b) remaining_[b] = job_.hooked(job_.geometry.buckets[b]);
+    for (std::size_t b = 0; b < remaining_.size(); ++b)
+      remaining_[b] = job_.awaited(job_.geometry.buckets[b]);
   }
 
   void abort_step() override {

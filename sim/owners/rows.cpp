@@ -35,7 +35,8 @@ constexpr Line kDdp[] = {
     {Row::hook_add, "D1", "HOOK, not flagged", "main_grad += param.grad"},
     {Row::hook_nothing, "D1", "HOOK without a gradient", "nothing"},
     {Row::launch, "D1", "LAST, overlap, counts are golden", "SCALE and LAUNCH in backward"},
-    {Row::launch_in_finish, "D1", "finish_grad_sync", "SCALE and LAUNCH when the step ends"},
+    {Row::launch_in_finish, "D1", "finish_grad_sync",
+     "SCALE and LAUNCH when the step ends, also where a parameter has no hook"},
     {Row::stage, "D2", "wire of another type", "through a communication buffer and back"}};
 
 constexpr Line kInstances[] = {

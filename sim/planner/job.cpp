@@ -9,11 +9,13 @@ Job::Job(const Scenario& s) : scenario(s), geometry(geometry_of(s)), build(plann
   plan.ranks = world_size(s);
   const auto parameters = s.parameters.size();
   for (const ScenarioParameter& p : s.parameters) {
-    const bool tied = tied_copy(s, static_cast<std::int32_t>(&p - s.parameters.data())) >= 0;
+    const auto index = static_cast<std::int32_t>(&p - s.parameters.data());
+    const bool tied = tied_copy(s, index) >= 0;
     plan.parameters.push_back(
         {p.name, p.rows(), p.columns(), p.trainable, inner_size(s, p.expert), s.outer, tied});
     plan.parameters.back().thaws_at = p.thaws_at;
     plan.parameters.back().tensor = p.sequence_parallel ? s.tensor : 1;
+    plan.parameters.back().hooked = has_hook(s, index);
   }
   const std::int32_t world = world_size(s);
   for (std::int32_t r = 0; r < world; ++r) all_ranks.push_back(Rank{r});
@@ -38,16 +40,19 @@ Job::Job(const Scenario& s) : scenario(s), geometry(geometry_of(s)), build(plann
     const auto p = static_cast<std::size_t>(use.parameter);
     inputs_before_.push_back(inputs_before_.back() + s.parameters[p].groups);
     ++uses_[p];
+    if (use.producer == Producer::unflagged) continue;
     (returns_gradient(use.producer, s.write_mode) ? unfused : fused)[p] = true;
   }
   mixed_.resize(parameters);
   for (std::size_t p = 0; p < parameters; ++p) mixed_[p] = fused[p] && unfused[p];
 }
 
-std::int64_t Job::hooked(const OwnerBucket& bucket) const {
+std::int64_t Job::awaited(const OwnerBucket& bucket) const {
   const std::int32_t of_step = lapse == Lapse::keeps_membership ? first_step : step;
-  return std::ranges::count_if(bucket.parameters,
-                               [&](std::int32_t p) { return is_trained(parameter(p), of_step); });
+  const auto is_waited_for = [&](std::int32_t p) {
+    return is_trained(parameter(p), of_step) && (lapse != Lapse::counts_hooks || has_hook(scenario, p));
+  };
+  return std::ranges::count_if(bucket.parameters, is_waited_for);
 }
 
 void Job::forget() {

@@ -58,9 +58,10 @@ class Job {
     const bool remembered = lapse != Lapse::loses_attributes || first_step == 0;
     return remembered && mixed_[static_cast<std::size_t>(parameter)];
   }
-  /// Parameters of the bucket whose hooks run in this step: a frozen one keeps its place, and counts for
-  /// nothing until it thaws.
-  std::int64_t hooked(const OwnerBucket& bucket) const;
+  /// Parameters of the bucket that its reduction waits for in this step: a frozen one keeps its place, and
+  /// counts for nothing until it thaws; one without a hook is never counted, so that the reduction waits for
+  /// the end of the backward or of the step.
+  std::int64_t awaited(const OwnerBucket& bucket) const;
   /// Positions in scenario.uses of the parameter's uses.
   std::int32_t uses_of(std::int32_t parameter) const { return uses_[static_cast<std::size_t>(parameter)]; }
 

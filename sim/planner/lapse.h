@@ -20,6 +20,8 @@ enum class Lapse : std::uint8_t {
   loses_attributes,  ///< what stood on parameter objects is gone in the process that goes on
   stays_unsynced,    ///< the switch that puts off the reduction stays off in the last microbatch of step 0
   keeps_membership,  ///< a bucket waits for the parameters that were trainable in the first step
+  counts_hooks,      ///< a bucket waits for the hooks that fire, and for no parameter without one
+  keeps_chain,       ///< the hook folds param.grad and does not clear it, so that the next product adds to it
 };
 
 }  // namespace shardcheck

@@ -122,7 +122,8 @@ class Loop {
       }
       producers_.backward(call, *owner_);
       for (const UseSite& site : call) {
-        if (site.use > 0 || !is_trained(job_.parameter(site.parameter), job_.step))
+        const bool is_trained_now = is_trained(job_.parameter(site.parameter), job_.step);
+        if (site.use > 0 || !is_trained_now || !has_hook(scenario_, site.parameter))
           continue;  // autograd calls the hook once, after the last use on the way back
         if (delayed || producers_.has_queued(site.parameter) || is_hook_postponed(job_, site.parameter))
           waiting.push_back(site.parameter);

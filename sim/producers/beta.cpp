@@ -29,8 +29,11 @@ Beta choose_beta(Job& job, std::int32_t parameter, Rank rank, Producer producer,
     case WriteMode::r3: return {!temporary || host.touched, BetaRule::lease_flag};
     case WriteMode::r4: return {job.microbatch > 0, BetaRule::microbatch_index};
     case WriteMode::r6: return {true, BetaRule::constant};
+    case WriteMode::r8:
+      if (is_chained(producer, WriteMode::r8)) return {host.real > 0, BetaRule::gradient};
+      break;
     case WriteMode::r5:
-    case WriteMode::r7: return first_touch(host);
+    case WriteMode::r7: break;
   }
   return first_touch(host);
 }

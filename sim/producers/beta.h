@@ -1,5 +1,5 @@
 // The predicate that chooses beta for a fused write: what Transformer Engine ships today and the redesigns R1
-// to R6 (wgrad 4.2 to 4.4). One function, so that the designs can be read side by side.
+// to R8 (wgrad 4.2 to 4.4). One function, so that the designs can be read side by side.
 #pragma once
 
 #include "core/plan/op.h"

@@ -24,7 +24,7 @@ void CapturedUses::setup() {
       uses_[i].inputs.push_back({{id, from.x.offset - first.offset, from.x.numel},
                                  {id, from.dy.offset - first.offset, from.dy.numel}});
     }
-    if (!returns_gradient(use.producer, s.write_mode)) continue;
+    if (!is_unfused(use.producer, s.write_mode)) continue;
     const BufferId gradient =
         job_.allocate(fmt::format("{}.grad.graph.{}", p.name, i), BufferRole::param_grad, p.dtype, p.numel());
     uses_[i].gradient = job_.build.whole(gradient);

@@ -6,8 +6,8 @@ std::span<const ProducerKind> producer_kinds() {
   static constexpr ProducerKind kinds[] = {
       {"Q1", "fused accumulate", "producer fused", "beta = 1: zeroed destinations, later uses of a lease"},
       {"Q2", "fused overwrite", "producer fused", "beta = 0: the first use of a lease"},
-      {"Q3", "fused, no flag attribute", "",
-       "no hook fires, so every owner that counts hooks would wait for ever or reduce without it"},
+      {"Q3", "fused, no flag attribute", "producer unflagged",
+       "autograd calls no hook: the bucket waits for the end of the backward or the step (M-W20-hooks)"},
       {"Q4", "unfused", "producer unfused", "a real gradient through autograd, folded by the hook"},
       {"Q5", "alias return", "fault B-02", "illegal: the producer returns a view of main_grad"},
       {"Q6", "delayed fused", "producer fused, execution delayed",
@@ -28,8 +28,8 @@ std::span<const ProducerKind> producer_kinds() {
       {"Q14", "unused this microbatch", "schedule.silent", "no event at all, on any ranks and microbatches"},
       {"Q15", "CUDA-graph replay", "execution graph",
        "fused and unfused uses are replayed from static inputs, with the beta of the first execution"},
-      {"Q16", "accumulate through .grad", "",
-       "a proposal: it needs a gradient type of the parameter's own in the framework (R8)"},
+      {"Q16", "accumulate through .grad", "producer fused, write_mode R8",
+       "a proposal: the product is added to param.grad, in the type of local sums, and the hook folds that"},
   };
   return kinds;
 }

@@ -1,4 +1,5 @@
-// The fused producer: acquire, write with the beta of the protocol, raise the flag, return a placeholder.
+// The fused producer: acquire, write with the beta of the protocol, raise the flag, return a placeholder. A
+// parameter without a flag gets the write alone.
 #include <algorithm>
 
 #include "core/assert.h"
@@ -47,9 +48,7 @@ View Producers::acquire(const UseSite& site, Owner& owner) {
 }
 
 /// One kernel writes all members: every beta is known before the first of them is written.
-void Producers::write_fused(CallSites call, Owner& owner) {
-  std::vector<View> destinations;
-  for (const UseSite& site : call) destinations.push_back(acquire(site, owner));
+void Producers::multiply_call(CallSites call, std::span<const View> destinations) {
   std::vector<std::vector<Beta>> betas;  // a member: by its ranks
   for (const UseSite& site : call) {
     betas.emplace_back();
@@ -60,19 +59,39 @@ void Producers::write_fused(CallSites call, Owner& owner) {
   for (std::size_t member = 0; member < call.size(); ++member) {
     const UseSite& site = call[member];
     if (!captured) job_.await_replays({&site.parameter, 1}, Stream::compute);
-    for (Rank rank : site.ranks)
-      job_.take(job_.host(rank, site.parameter).touched ? Row::write_again : Row::write_first);
     multiply(site, destinations[member], [&](Rank rank) {
       const auto at = std::ranges::find(site.ranks, rank) - site.ranks.begin();
       return betas[member][static_cast<std::size_t>(at)];
     });
+  }
+  if (captured) captured_uses_.end(call);
+}
+
+void Producers::write_fused(CallSites call, Owner& owner) {
+  std::vector<View> destinations;
+  for (const UseSite& site : call) destinations.push_back(acquire(site, owner));
+  multiply_call(call, destinations);
+  for (const UseSite& site : call) {
     for (Rank rank : site.ranks) {
       HostState& host = job_.host(rank, site.parameter);
+      job_.take(host.touched ? Row::write_again : Row::write_first);
       host.touched = true;
       host.known_zero = false;
     }
   }
-  if (captured) captured_uses_.end(call);
+}
+
+void Producers::add_to_gradients(CallSites call) {
+  std::vector<View> held;
+  for (const UseSite& site : call) held.push_back(gradient_of_autograd(job_, site.parameter));
+  multiply_call(call, held);
+  for (const UseSite& site : call) {
+    // A late product finds param.grad in place; backward has handed nothing to autograd.
+    if (job_.scenario.execution != Execution::delayed)
+      job_.build.op(Return{Returned::chained}, job_.why(Purpose::none, site.parameter, site.use),
+                    Stream::compute, site.ranks);
+    for (Rank rank : site.ranks) ++job_.host(rank, site.parameter).real;
+  }
 }
 
 void Producers::return_placeholder(const UseSite& site) {
@@ -90,21 +109,37 @@ void Producers::return_placeholder(const UseSite& site) {
 void Producers::backward(CallSites call, Owner& owner) {
   const UseSite& first = call.front();
   if (first.ranks.empty()) return;
-  if (first.producer == Producer::assigned) {
-    job_.build.op(Return{Returned::nothing}, job_.why(Purpose::none, first.parameter, first.use),
-                  Stream::compute, first.ranks);
+  const bool returns = returns_gradient(first.producer, job_.scenario.write_mode);
+  const bool is_assigned = first.producer == Producer::assigned;
+  const bool waits = job_.scenario.execution == Execution::delayed && is_by_protocol(first.producer);
+  if (waits || is_assigned)
     queued_.emplace_back(call.begin(), call.end());
-    return;
-  }
-  if (returns_gradient(first.producer, job_.scenario.write_mode)) return return_gradients(call);
-  if (first.producer == Producer::deferred) {
+  else if (first.producer == Producer::deferred)
     deferred_.push_back(first);
-  } else if (job_.scenario.execution == Execution::delayed && first.producer == Producer::fused) {
-    queued_.emplace_back(call.begin(), call.end());
-  } else {
-    write_fused(call, owner);
+  else
+    compute(call, owner);
+  const bool is_silent = first.producer == Producer::unflagged || is_assigned || (waits && returns);
+  for (const UseSite& site : call) {
+    if (is_silent)
+      return_nothing(site);
+    else if (!returns)
+      return_placeholder(site);
   }
-  for (const UseSite& site : call) return_placeholder(site);
+}
+
+void Producers::compute(CallSites call, Owner& owner) {
+  const UseSite& first = call.front();
+  if (is_chained(first.producer, job_.scenario.write_mode))
+    add_to_gradients(call);
+  else if (returns_gradient(first.producer, job_.scenario.write_mode))
+    return_gradients(call);
+  else
+    write_fused(call, owner);
+}
+
+void Producers::return_nothing(const UseSite& site) {
+  job_.build.op(Return{Returned::nothing}, job_.why(Purpose::none, site.parameter, site.use), Stream::compute,
+                site.ranks);
 }
 
 bool Producers::has_queued(std::int32_t parameter) const {
@@ -114,12 +149,7 @@ bool Producers::has_queued(std::int32_t parameter) const {
 }
 
 void Producers::drain(Owner& owner) {
-  for (const std::vector<UseSite>& call : queued_) {
-    if (call.front().producer == Producer::assigned)
-      return_gradients(call);
-    else
-      write_fused(call, owner);
-  }
+  for (const std::vector<UseSite>& call : queued_) compute(call, owner);
   queued_.clear();
 }
 

@@ -1,6 +1,6 @@
 // Producers: what a use of a parameter appends to the plan in backward (wgrad 4.1). fused.cpp writes
-// main_grad itself and hands a placeholder to autograd; unfused.cpp returns a real gradient for the owner's
-// hook.
+// main_grad itself and hands a placeholder to autograd, or under R8 adds to what autograd holds; unfused.cpp
+// returns a real gradient for the owner's hook.
 #pragma once
 
 #include <functional>
@@ -23,7 +23,7 @@ class Producers {
   /// Records is_first_microbatch of this call in forward.
   void forward(const UseSite& site);
   /// Backward of one call: all products, then what autograd and the flags are told. In delayed execution a
-  /// fused write is only queued; deferred and assigned gradients always are.
+  /// write by the protocol is only queued; deferred and assigned gradients always are.
   void backward(CallSites call, Owner& owner);
   /// The attempt at the step is given up: queued writes go.
   void abort_step() {
@@ -44,7 +44,13 @@ class Producers {
   View acquire(const UseSite& site, Owner& owner);
   Beta beta_of(const UseSite& site, const UseSite& first, Rank rank);
   void return_placeholder(const UseSite& site);
+  void return_nothing(const UseSite& site);
   void return_gradients(CallSites call);
+  void add_to_gradients(CallSites call);
+  /// The weight gradients, into the destinations or for autograd.
+  void compute(CallSites call, Owner& owner);
+  /// The products of all members, with the betas of the protocol; one graph where the call is captured.
+  void multiply_call(CallSites call, std::span<const View> into);
   /// The products of one use, one for each of its groups, in order, into its rows of `whole`; inside its
   /// graph where the use is captured.
   void multiply(const UseSite& site, View whole, const std::function<Beta(Rank)>& beta_on);
@@ -56,7 +62,7 @@ class Producers {
   CapturedUses captured_uses_;
 };
 
-/// What autograd holds for the hook of the parameter, in the parameter's type.
+/// What autograd holds for the hook of the parameter, in the parameter's type, or that of local sums (R8).
 View gradient_of_autograd(const Job& job, std::int32_t parameter);
 
 /// Autograd adds the placeholder to the real gradient, where a rank has both; alone, it is the gradient.

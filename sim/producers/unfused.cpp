@@ -82,7 +82,8 @@ void Producers::setup() {
     const auto parameter = static_cast<std::int32_t>(i);
     const ScenarioParameter& p = s.parameters[i];
     if (job_.uses_of(parameter) == 0 || !p.trainable) continue;
-    job_.allocate(autograd_name(job_, parameter), BufferRole::param_grad, p.dtype, p.numel());
+    const DType type = has_chain(s, parameter) ? type_of_local_sum(s) : p.dtype;
+    job_.allocate(autograd_name(job_, parameter), BufferRole::param_grad, type, p.numel());
     if (job_.uses_of(parameter) > 1) {
       job_.allocate(autograd_name(job_, parameter) + ".next", BufferRole::param_grad, p.dtype, p.numel());
     }
@@ -130,8 +131,10 @@ void Producers::return_gradients(CallSites call) {
   const auto is_first = [&](const UseSite& site) {
     return job_.host(site.ranks.front(), site.parameter).real == 0;
   };
+  // Where products are added to it, param.grad has another type than a gradient that joins them.
+  const auto casts = [&](const UseSite& site) { return has_chain(job_.scenario, site.parameter); };
   const auto fresh_of = [&](const UseSite& site) {
-    if (is_first(site)) return gradient_of_autograd(job_, site.parameter);
+    if (is_first(site) && !casts(site)) return gradient_of_autograd(job_, site.parameter);
     return find(job_.planned.plan, autograd_name(job_, site.parameter) + ".next");
   };
   const auto overwrites = [](Rank) { return Beta{}; };
@@ -154,8 +157,9 @@ void Producers::return_gradients(CallSites call) {
     const Why why = job_.why(Purpose::none, site.parameter, site.use);
     if (site.producer != Producer::assigned)
       job_.build.op(Return{Returned::real}, why, Stream::compute, site.ranks);
-    if (!is_first(site)) {
-      job_.build.op(Add{}, why, Stream::compute, site.ranks)
+    if (!is_first(site) || casts(site)) {
+      job_.await_replays({&site.parameter, 1}, Stream::compute);  // that have added to param.grad
+      job_.build.op(is_first(site) ? Action(Copy{}) : Action(Add{}), why, Stream::compute, site.ranks)
           .on(fresh_of(site))
           .on(gradient_of_autograd(job_, site.parameter));
     }

@@ -19,13 +19,13 @@ struct ProvenanceCoding {
 };
 
 /// How often `parameter` is used in a microbatch, and how many of those uses return a gradient through
-/// autograd, which sums them in the parameter's type. A fused use returns one under R7, which has no fusion.
+/// autograd in the parameter's type. A fused use returns one under R7, which has no fusion.
 /// Uses of a copy on another stage count, as both copies are summed.
 struct UseCounts {
   std::int64_t all = 0, returned = 0;
   void add(const ScenarioUse& use, WriteMode mode) {
     ++all;
-    returned += returns_gradient(use.producer, mode);
+    returned += is_unfused(use.producer, mode);
   }
 };
 UseCounts use_counts(const Scenario& scenario, std::int32_t parameter);

@@ -33,7 +33,8 @@ std::string_view name_of(Sync sync) {
 }
 
 std::string_view name_of(WriteMode mode) {
-  constexpr std::string_view names[] = {"te-module", "te-ops", "R1", "R2", "R3", "R4", "R5", "R6", "R7"};
+  constexpr std::string_view names[] = {"te-module", "te-ops", "R1", "R2", "R3",
+                                        "R4",        "R5",     "R6", "R7", "R8"};
   return names[static_cast<int>(mode)];
 }
 
@@ -47,7 +48,8 @@ std::string_view describe(WriteMode mode) {
       "overwrite in the first microbatch, the owner skips zeroing",
       "first-touch bit of the lease, owner-side (the reference)",
       "every lease is zero-filled, producers always accumulate",
-      "no fusion: the owner's hook folds a real gradient"};
+      "no fusion: the owner's hook folds a real gradient",
+      "the product is added to param.grad in the type of local sums; the owner's hook folds it"};
   return sentences[static_cast<int>(mode)];
 }
 
@@ -75,7 +77,7 @@ std::string_view name_of(DataMode mode) {
 }
 
 std::string_view name_of(Producer producer) {
-  constexpr std::string_view names[] = {"fused", "unfused", "other", "deferred", "assigned"};
+  constexpr std::string_view names[] = {"fused", "unfused", "other", "deferred", "assigned", "unflagged"};
   return names[static_cast<int>(producer)];
 }
 
@@ -85,7 +87,9 @@ std::string_view describe(Producer producer) {
       "returns a real gradient through autograd; the owner's hook folds it",
       "another op that writes main_grad itself, with the beta of the first touch",
       "as fused, but the writes of all microbatches are drained after the last backward",
-      "returns nothing in backward; backward_dw assigns the gradient to param.grad, then the hook runs"};
+      "returns nothing in backward; backward_dw assigns the gradient to param.grad, then the hook runs",
+      "writes main_grad itself by the protocol, of a parameter without a flag: autograd calls no hook for "
+      "it"};
   return sentences[static_cast<int>(producer)];
 }
 
@@ -96,6 +100,22 @@ std::int32_t tied_copy(const Scenario& scenario, std::int32_t parameter) {
   const auto copy = std::ranges::find(scenario.parameters, parameter, &ScenarioParameter::tied_to);
   return copy == scenario.parameters.end() ? -1
                                            : static_cast<std::int32_t>(copy - scenario.parameters.begin());
+}
+
+bool has_chain(const Scenario& scenario, std::int32_t parameter) {
+  return std::ranges::any_of(scenario.uses, [&](const ScenarioUse& use) {
+    return use.parameter == parameter && is_chained(use.producer, scenario.write_mode);
+  });
+}
+
+bool has_hook(const Scenario& scenario, std::int32_t parameter) {
+  if (is_megatron_fsdp_v1(scenario.strategy) && !has_reference_hooks(scenario.write_mode)) return true;
+  bool is_seen = false, is_used = false;
+  for (const ScenarioUse& use : scenario.uses) {
+    is_used |= use.parameter == parameter;
+    is_seen |= use.parameter == parameter && use.producer != Producer::unflagged;
+  }
+  return is_seen || !is_used;
 }
 
 std::int64_t tokens_of(const Scenario& scenario, std::int32_t rank, std::int32_t microbatch) {

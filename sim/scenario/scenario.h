@@ -80,12 +80,13 @@ enum class WriteMode : std::uint8_t {
   r5,         ///< first-touch bit, owner-side: the reference
   r6,         ///< every lease is zero-filled, producers always accumulate
   r7,         ///< no fusion
+  r8,         ///< the product adds to param.grad, which the hook folds
 };
-inline constexpr int kWriteModes = 9;
+inline constexpr int kWriteModes = 10;
 std::string_view name_of(WriteMode mode);
 /// One line about the predicate, for people.
 std::string_view describe(WriteMode mode);
-/// True for R5, R6 and R7, whose hooks follow the contract; the others keep today's flags and hooks.
+/// True for R5 to R8, whose hooks follow the contract; the others keep today's flags and hooks.
 constexpr bool has_reference_hooks(WriteMode mode) {
   return mode >= WriteMode::r5;
 }
@@ -113,20 +114,33 @@ enum class DataMode : std::uint8_t { provenance, integers };
 std::string_view name_of(DataMode mode);
 
 enum class Producer : std::uint8_t {
-  fused,     ///< writes main_grad itself, by the protocol under test
-  unfused,   ///< returns a real gradient through autograd
-  other,     ///< another op that writes main_grad itself and always chooses the right beta
-  deferred,  ///< as fused, but its writes of all microbatches are drained after the last backward
-  assigned,  ///< as unfused, but backward_dw assigns the gradient to param.grad after the backward
+  fused,      ///< writes main_grad itself, by the protocol under test
+  unfused,    ///< returns a real gradient through autograd
+  other,      ///< another op that writes main_grad itself and always chooses the right beta
+  deferred,   ///< as fused, but its writes of all microbatches are drained after the last backward
+  assigned,   ///< as unfused, but backward_dw assigns the gradient to param.grad after the backward
+  unflagged,  ///< as fused, of a parameter without a flag: autograd gets nothing and calls no hook
 };
-inline constexpr int kProducers = 5;
+inline constexpr int kProducers = 6;
 std::string_view name_of(Producer producer);
 /// One line about when it writes what, for people.
 std::string_view describe(Producer producer);
-/// True where the producer's gradient goes through param.grad; R7 has no fusion.
-constexpr bool returns_gradient(Producer producer, WriteMode mode) {
+/// True where the producer adds its product to what param.grad holds, in the type of local sums (R8).
+constexpr bool is_chained(Producer producer, WriteMode mode) {
+  return producer == Producer::fused && mode == WriteMode::r8;
+}
+/// True where the producer's gradient goes through param.grad in the parameter's type; R7 has no fusion.
+constexpr bool is_unfused(Producer producer, WriteMode mode) {
   return producer == Producer::unfused || producer == Producer::assigned ||
          (producer == Producer::fused && mode == WriteMode::r7);
+}
+/// True where the producer's gradient goes through param.grad, from where the owner's hook folds it.
+constexpr bool returns_gradient(Producer producer, WriteMode mode) {
+  return is_unfused(producer, mode) || is_chained(producer, mode);
+}
+/// True where the producer writes main_grad with the beta of the protocol, when the execution says.
+constexpr bool is_by_protocol(Producer producer) {
+  return producer == Producer::fused || producer == Producer::unflagged;
 }
 
 struct ScenarioParameter {
@@ -299,6 +313,12 @@ constexpr DType type_of_outer_sum(const Scenario& scenario) {
   return on_shard ? scenario.main_grad : scenario.comm;
 }
 
+/// The type in which contributions are added before they are reduced. A lease is the communication buffer
+/// itself, a persistent destination is main_grad.
+constexpr DType type_of_local_sum(const Scenario& scenario) {
+  return has_leases(scenario.strategy) ? scenario.comm : scenario.main_grad;
+}
+
 /// True where weights may be staged in the gradient buffer (wgrad 6.4): the distributed optimizer, which
 /// zeroes it, in a loop that goes straight on.
 inline bool allows_staging(const Scenario& s) {
@@ -306,6 +326,13 @@ inline bool allows_staging(const Scenario& s) {
          s.outer == 1 && s.stages == 1 && s.tensor == 1 && !s.fp8 && s.loop.aborts.empty() &&
          s.loop.resumes.empty();
 }
+
+/// True when param.grad of the parameter is a local sum that fused uses add to (R8).
+bool has_chain(const Scenario& scenario, std::int32_t parameter);
+
+/// True when autograd calls a hook for the parameter: some use returns something. Today's Megatron-FSDP goes
+/// over what is left at the end of every backward, and needs none (wgrad 3.4).
+bool has_hook(const Scenario& scenario, std::int32_t parameter);
 
 /// True when the owner fills its accumulators with zeros at the begin of a step.
 constexpr bool zeroes(const Scenario& scenario) {

@@ -2,6 +2,7 @@
 // stands in the book. "@r" marks the reduce stream, "@g" that of graphs; what a graph holds stands between
 // "<" and ">". Words that differ by purpose:
 //   write0 write1  a fused write with its beta      grad   an unfused gradient in autograd
+//   chain0 chain1  a product onto param.grad (R8)
 //   fold= fold+    the hook's copy or add           acc= acc+   onto the shard
 //   [ | ]          begin of step, of microbatch, end of step
 #pragma once
@@ -24,6 +25,8 @@ struct Word {
     return op.why.purpose == Purpose::dummy ? "zero-dummy" : "zero";
   }
   std::string operator()(const Gemm& gemm) const {
+    const bool is_chained = op.why.rule == BetaRule::gradient;
+    if (is_chained) return gemm.accumulate ? "chain1" : "chain0";
     if (plan.buffer(plan.operand(op, 2)[0].buffer).role == BufferRole::param_grad) return "grad";
     return gemm.accumulate ? "write1" : "write0";
   }
@@ -59,7 +62,7 @@ struct Word {
   std::string operator()(const CloseLease&) const { return "close"; }
   std::string operator()(const Flag& flag) const { return flag.value ? "flag" : "unflag"; }
   std::string operator()(const Return& r) const {
-    constexpr const char* names[] = {"real", "dummy", "zeroed-dummy", "alias", "nothing"};
+    constexpr const char* names[] = {"real", "dummy", "zeroed-dummy", "alias", "nothing", "chained"};
     return names[static_cast<int>(r.what)];
   }
   std::string operator()(const Hook& hook) const {

@@ -257,6 +257,26 @@ TEST(ClassRules, WhatAReplayReturnsIsTakenBeforeTheNextOne) {
   });
 }
 
+TEST(ClassRules, AProductAddsToParamGradUntilTheHookHasFoldedIt) {
+  static constexpr auto kChain = [](TinyPlan& p, int beta) {
+    p.rule = BetaRule::gradient;
+    p.write(beta, p.grad);
+  };
+  static constexpr auto kBegin = [](TinyPlan& p) {
+    p.zero(p.all(p.main)), kChain(p, 0), kChain(p, 1), p.fold(true, p.main);
+  };
+  expect_rows({
+      {"a chain and its fold", [](TinyPlan& p) { kBegin(p); }, ""},
+      {"the next one begins anew", [](TinyPlan& p) { kBegin(p), kChain(p, 0), p.fold(true, p.main); }, ""},
+      {"or goes on with what is folded", [](TinyPlan& p) { kBegin(p), kChain(p, 1); }, "W13"},
+      {"folded again", [](TinyPlan& p) { kBegin(p), p.fold(true, p.main); }, "W13"},
+      {"a later use overwrites", [](TinyPlan& p) { kChain(p, 0), kChain(p, 0); }, "W4"},
+      {"onto what a step left", [](TinyPlan& p) { kChain(p, 0), p.begin_step(), kChain(p, 1); }, "W6"},
+      {"an unfused use begins anew in any case", [](TinyPlan& p) { p.write(0, p.grad), p.write(0, p.grad); },
+       ""},
+  });
+}
+
 TEST(ClassRules, AWriteWaitsForTheZeroing) {
   for (const bool waits : {false, true}) {
     TinyPlan p;

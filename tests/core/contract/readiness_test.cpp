@@ -65,6 +65,22 @@ TEST(Readiness, FollowsTheLastWrite) {
       << "once a window, and autograd's gradient is no destination";
 }
 
+TEST(Readiness, WithoutAHookIsTheLaunchAfterTheLastWrite) {
+  static constexpr auto kBegin = [](TinyPlan& p) {
+    p.plan.parameters[0].hooked = false;
+    begin(p), p.op(Ready{}, Purpose::none, kCompute, TinyPlan::frozen);  // another one is counted
+  };
+  EXPECT_EQ(found([](TinyPlan& p) { kBegin(p), p.write(1, p.main), p.all_reduce(p.main); }), "");
+  EXPECT_EQ(found([](TinyPlan& p) { kBegin(p), p.all_reduce(p.main), p.write(1, p.main); }),
+            "W20 op 4 rank 0, W20 op 4 rank 1");
+  EXPECT_EQ(found([](TinyPlan& p) {
+              kBegin(p), p.open(), p.write(0, p.slot), p.all_reduce(p.slot), p.close(), microbatch(p),
+                  p.open(), p.write(0, p.slot);
+            }),
+            "")
+      << "a lease's window ends with its microbatch";
+}
+
 TEST(Readiness, IsWaitedForByTheLaunch) {
   EXPECT_EQ(found([](TinyPlan& p) { begin(p), p.write(1, p.main), p.all_reduce(p.main), ready(p); }),
             "W20 op 4 rank 0, W20 op 4 rank 1");

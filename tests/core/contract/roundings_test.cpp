@@ -115,6 +115,30 @@ TEST(Roundings, AFusedWriteByTheParametersTypeIsADetour) {
   });
 }
 
+TEST(Roundings, ParamGradIsALocalSumWhereProductsAreAddedToIt) {
+  static constexpr auto kChained = [](TypedPlan& p, DType type) {
+    p.type(p.grad, type);
+    p.zero(p.all(p.main));
+    p.rule = BetaRule::gradient;
+    p.write(0, p.grad), p.write(1, p.grad), p.fold(true, p.main), p.reduce_and_finish();
+  };
+  expect_ways({
+      {"in their type", [](TypedPlan& p) { kChained(p, DType::f32); }, ""},
+      {"in the parameter's", [](TypedPlan& p) { kChained(p, DType::bf16); },
+       "W16 op 1: contributions are accumulated, before the reduction, in bf16 (w.grad), not in f32"},
+      {"an unfused gradient is rounded before it joins",
+       [](TypedPlan& p) {
+         p.type(p.grad, DType::f32);
+         p.zero(p.all(p.main)), p.write(0, p.placeholder);
+         p.rule = BetaRule::gradient;
+         p.write(0, p.grad);
+         p.op(Add{}, Purpose::none, kCompute, TinyPlan::w).on(p.of_w(p.placeholder)).on(p.of_w(p.grad));
+         p.fold(true, p.main), p.reduce_and_finish();
+       },
+       ""},
+  });
+}
+
 TEST(Roundings, EveryPartOfTheWayHasItsType) {
   expect_ways({
       {"microbatches in bf16",

@@ -183,6 +183,16 @@ TEST(Signalling, NobodyReturnsTheDestination) {
   EXPECT_EQ(broken(p.plan), "W15");
 }
 
+TEST(Signalling, AutogradAddsNoGradientToItself) {
+  static constexpr auto kSum = [](TinyPlan& p, BufferId from) {
+    zeroed(p), real(p), p.write(0, p.main);
+    p.op(Add{}, Purpose::none, kCompute, TinyPlan::w).on(p.of_w(from)).on(p.of_w(p.grad));
+    hook(p, HookAction::add);
+  };
+  expect_rows({{"of another use", [](TinyPlan& p) { kSum(p, p.placeholder); }, ""},
+               {"the same storage", [](TinyPlan& p) { kSum(p, p.grad); }, "W15"}});
+}
+
 TEST(Signalling, EachRankAndParameterHasItsOwnInterval) {
   TinyPlan p;
   zeroed(p);

@@ -17,11 +17,11 @@ TEST(Family, HoldsEveryScenario) {
   std::int64_t visited = 0;
   for (const Scenario& cell : family_cells(2))
     each_of_cell(cell, [&](const Scenario&) { return ++visited > 0; });
-  // 6 strategies x 3 designs, and 5 under R7 alone, x 4 ways to count the loss. With one parameter 6 orders
-  // of uses have one, with two 14 use the first and 7 do not, as one order of each has no use at all. The
-  // first is silent in any of 2^1 + 2 * 2^2 + 2^4 = 26 sets of places over the four meshes, else there are
-  // only the four meshes.
-  EXPECT_EQ(visited, (6 * 3 + 5) * 4 * ((6 + 14) * 26 + (1 + 7) * 4));
+  // 6 strategies x 4 designs, and 5 under R7 and R8 alone, x 4 ways to count the loss. With one parameter 6
+  // orders of uses have one, with two 14 use the first and 7 do not, as one order of each has no use at all.
+  // The first is silent in any of 2^1 + 2 * 2^2 + 2^4 = 26 sets of places over the four meshes, else there
+  // are only the four meshes.
+  EXPECT_EQ(visited, (6 * 4 + 5 * 2) * 4 * ((6 + 14) * 26 + (1 + 7) * 4));
 }
 
 TEST(Family, HoldsNoScenarioTwice) {

@@ -42,7 +42,7 @@ Scenario tied(WriteMode mode, Strategy strategy, Producer first, Producer second
 }
 
 TEST(Soundness, ReferenceDesignsAlwaysAreWithZeroing) {
-  for (const WriteMode mode : {WriteMode::r5, WriteMode::r6, WriteMode::r7}) {
+  for (const WriteMode mode : {WriteMode::r5, WriteMode::r6, WriteMode::r7, WriteMode::r8}) {
     Scenario s = tied(mode, Strategy::megatron_ddp, Producer::fused, Producer::unfused);
     EXPECT_TRUE(is_sound(s));
     s.zeroing = false;
@@ -86,6 +86,18 @@ TEST(Soundness, OnlyR3AccumulatesALaterUseOfALease) {
 TEST(Soundness, DdpAddsToATiedWeightAndFsdpDropsIt) {
   EXPECT_TRUE(is_sound(tied(WriteMode::te_ops, Strategy::megatron_ddp, Producer::unfused, Producer::fused)));
   EXPECT_FALSE(is_sound(tied(WriteMode::te_ops, Strategy::fsdp_optim, Producer::unfused, Producer::fused)));
+}
+
+// wgrad 3.4: the hook copies or drops, and what it has not seen is zero-filled at the end of backward.
+TEST(Soundness, TodaysFsdpKnowsNoWriteWithoutAFlag) {
+  const auto with = [](Strategy strategy, Producer other) {
+    return is_sound(tied(WriteMode::r3, strategy, Producer::unflagged, other));
+  };
+  EXPECT_FALSE(with(Strategy::fsdp_optim_grads, Producer::unflagged));
+  EXPECT_FALSE(with(Strategy::fsdp_optim_grads, Producer::unfused));
+  EXPECT_TRUE(with(Strategy::fsdp_optim_grads, Producer::fused));
+  EXPECT_TRUE(with(Strategy::fsdp_optim, Producer::unfused));
+  EXPECT_TRUE(with(Strategy::megatron_ddp, Producer::unflagged));
 }
 
 // wgrad 9.5.

@@ -1,4 +1,4 @@
-// The fused producer: Q1, Q2 and Q6 of wgrad 4.1, who drives is_first_microbatch, and capture.
+// The fused producer: Q1, Q2, Q3, Q6 and Q16 of wgrad 4.1, who drives is_first_microbatch, and capture.
 #include <gtest/gtest.h>
 
 #include "sim/producers/beta.h"
@@ -193,6 +193,90 @@ TEST(Fused, AWeightOfSeveralExpertsHasAProductForEachAndOneFlag) {
     EXPECT_EQ(destinations[1].offset, destinations[0].offset + 64) << "the rows of the second expert";
     EXPECT_EQ(destinations[2], destinations[1]) << "on the rank without tokens";
   }
+}
+
+/// An unflagged weight in front of a fused one, in one bucket: backward comes to it last.
+Scenario without_hook(Strategy strategy) {
+  Scenario s = base(strategy);
+  s.parameters.push_back({.name = "w1", .shape = {4, 32}});
+  s.uses = {{0, Producer::unflagged, -1}, {1, Producer::fused, -1}};
+  s.microbatches = 1;
+  return s;
+}
+
+TEST(Unflagged, GetsTheWriteAloneAndNoHook) {
+  Scenario s = base(Strategy::fsdp_optim_grads);
+  s.uses = {{0, Producer::unflagged, -1}, {0, Producer::unflagged, -1}};
+  s.microbatches = 1;
+  EXPECT_EQ(story(plan_of(s), 0, 0), "acquire write0 nothing acquire write1 nothing");
+  s.execution = Execution::delayed;
+  EXPECT_EQ(story(plan_of(s), 0, 0), "nothing nothing acquire write0 acquire write1");
+  s.execution = Execution::eager;
+  s.uses[0].producer = Producer::fused;
+  EXPECT_EQ(story(plan_of(s), 0, 0), "acquire write0 nothing acquire write1 flag dummy drop")
+      << "with another use autograd calls the hook, after the last of them";
+  s.uses[0].producer = Producer::unfused;
+  EXPECT_EQ(story(plan_of(s), 0, 0), "acquire write0 nothing grad real hook+ fold+");
+}
+
+TEST(Unflagged, ItsBucketIsReducedAfterTheWriteByEveryOwner) {
+  const std::string write = "write1 nothing ", leased = "write0 nothing ";
+  const auto reduced = [](Strategy strategy) { return story(plan_of(without_hook(strategy)), 1); };
+  EXPECT_NE(reduced(Strategy::megatron_ddp).find(write + "scale AR finish"), std::string::npos)
+      << reduced(Strategy::megatron_ddp) << ": in finish";
+  EXPECT_NE(reduced(Strategy::fsdp_optim_grads).find(leased + "record wait@r scale@r RS@r"),
+            std::string::npos)
+      << reduced(Strategy::fsdp_optim_grads) << ": at the end of the backward";
+}
+
+TEST(Unflagged, AnOwnerThatCountsHooksReducesTooEarly) {
+  const std::string early = story(plan_of(without_hook(Strategy::megatron_ddp), Lapse::counts_hooks), 1);
+  EXPECT_LT(early.find("AR@r"), early.find("write1 nothing")) << early;
+}
+
+TEST(Unflagged, TodaysFsdpZeroFillsWhatItsHookHasNotSeen) {
+  Scenario s = base(Strategy::fsdp_optim_grads);
+  s.write_mode = WriteMode::te_ops;
+  s.uses = {{0, Producer::unflagged, -1}};
+  s.microbatches = 1;
+  EXPECT_EQ(story(plan_of(s), 0, 0), "acquire write0 nothing hook0 zero");
+  s.strategy = Strategy::fsdp_optim;
+  EXPECT_EQ(story(plan_of(s), 0, 0), "write1 nothing");
+}
+
+TEST(Chained, TheProductIsAddedToWhatAutogradHolds) {
+  Scenario s = repeated(Strategy::fsdp_optim_grads);
+  s.write_mode = WriteMode::r8;
+  s.microbatches = 2;
+  const std::string once = "chain0 chained chain1 chained hook= fold=";
+  EXPECT_EQ(story(plan_of(s), 0, 0), once + " " + once) << "the hook clears it";
+  s.strategy = Strategy::megatron_ddp;
+  const std::string added = "chain0 chained chain1 chained hook+ fold+";
+  EXPECT_EQ(story(plan_of(s), 0, 0), added + " " + added);
+  EXPECT_EQ(story(plan_of(s, Lapse::keeps_chain), 0, 0),
+            added + " chain1 chained chain1 chained hook+ fold+");
+  s.execution = Execution::delayed;
+  s.microbatches = 1;
+  EXPECT_EQ(story(plan_of(s), 0, 0), "nothing nothing chain0 chain1 hook+ fold+");
+}
+
+TEST(Chained, ParamGradIsALocalSumBesideOtherGradients) {
+  Scenario s = base(Strategy::megatron_ddp);
+  s.write_mode = WriteMode::r8;
+  s.microbatches = 1;
+  s.uses = {{0, Producer::fused, -1}, {0, Producer::unfused, -1}};
+  const Planned planned = plan_of(s);
+  EXPECT_EQ(story(planned, 0, 0), "grad real none= chain1 chained hook+ fold+");
+  for (const Buffer& buffer : planned.plan.buffers) {
+    if (!buffer.name.starts_with("w0.grad")) continue;
+    EXPECT_EQ(buffer.dtype, buffer.name == "w0.grad" ? s.main_grad : DType::bf16) << buffer.name;
+  }
+  std::swap(s.uses[0], s.uses[1]);
+  EXPECT_EQ(story(plan_of(s), 0, 0), "chain0 chained grad real sum hook+ fold+");
+  s.uses = {{0, Producer::fused, -1}, {0, Producer::deferred, -1}};
+  EXPECT_EQ(story(plan_of(s), 0, 0),
+            "flag zeroed-dummy chain0 chained write1 undefine zero-dummy dummy+ hook+ fold+")
+      << "who writes main_grad goes on with it";
 }
 
 }  // namespace

@@ -43,6 +43,10 @@ TEST(ProvenanceCoding, AutogradSumsSeveralReturnedGradientsInTheParametersType) 
   EXPECT_EQ(digits(DType::f32, {Producer::unfused, Producer::unfused}), 12);
   EXPECT_EQ(digits(DType::f16, {Producer::fused, Producer::fused}), 8);
   EXPECT_EQ(digits(DType::f16, {Producer::unfused, Producer::unfused}), 5);
+  s.write_mode = WriteMode::r7;
+  EXPECT_EQ(digits(DType::bf16, {Producer::fused, Producer::fused}), 4);
+  s.write_mode = WriteMode::r8;
+  EXPECT_EQ(digits(DType::bf16, {Producer::fused, Producer::fused}), 12) << "param.grad is a local sum";
   s.write_mode = WriteMode::r7;  // fused uses return a gradient, too
   EXPECT_EQ(digits(DType::bf16, {Producer::fused, Producer::fused}), 4);
   EXPECT_EQ(digits(DType::bf16, {Producer::fused, Producer::other}), 12);

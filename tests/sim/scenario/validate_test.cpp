@@ -357,6 +357,10 @@ TEST(Validate, OwnersOfAutogradsGradientsHaveNoFusedProducers) {
                   "uses[0].producer: \"fused\" under fsdp2, where autograd holds every gradient; use "
                   "\"unfused\"");
   expect_sentence(
+      [](Scenario& s) { s.strategy = Strategy::fsdp2, s.uses[0].producer = Producer::unflagged; },
+      "uses[0].producer: \"unflagged\" under fsdp2, where autograd holds every gradient; use \"unfused\"");
+  expect_sentence([](Scenario& s) { s.strategy = Strategy::fsdp2, s.write_mode = WriteMode::r8; }, "");
+  expect_sentence(
       [](Scenario& s) {
         s.strategy = Strategy::deepspeed_2;
         s.write_mode = WriteMode::te_ops;
