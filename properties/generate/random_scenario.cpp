@@ -155,8 +155,8 @@ void draw_data(Draw& draw, Scenario& s) {
   const std::int64_t spare = draw.below(4);
   if (wants_provenance && s.loss == Loss::per_token) make_tokens_exact(s);
   const bool fits = wants_provenance && has_exact_scale(s) && make_room(s, spare);
-  match_experts(s);
-  s.data = fits ? DataMode::provenance : DataMode::integers;
+  match_experts(s);  // which takes room from an expert that has more gradients than the first of its call
+  s.data = fits && has_room(s) ? DataMode::provenance : DataMode::integers;
   round_up_shapes(s);
 }
 

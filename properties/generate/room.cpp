@@ -45,6 +45,16 @@ bool has_exact_scale(const Scenario& s) {
   return is_power_of_two(s.loss == Loss::mean ? s.ranks : tokens_of_step(s));
 }
 
+bool has_room(const Scenario& s) {
+  for (std::int32_t p = 0; p < std::ssize(s.parameters); ++p) {
+    const ScenarioParameter& parameter = s.parameters[static_cast<std::size_t>(p)];
+    const UseCounts uses = use_counts(s, p);
+    if (parameter.trainable && uses.all > 0 && parameter.numel() > 0 && !provenance_coding(s, p, uses))
+      return false;
+  }
+  return true;
+}
+
 bool make_room(Scenario& s, std::int64_t spare) {
   for (std::int32_t p = 0; p < std::ssize(s.parameters); ++p) {
     if (!make_room_for(s, p, spare)) return false;

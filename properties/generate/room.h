@@ -17,4 +17,7 @@ bool has_exact_scale(const Scenario& scenario);
 /// needed. False, with some shapes changed, when one would become large.
 bool make_room(Scenario& scenario, std::int64_t spare);
 
+/// True when no parameter is too small for its provenance digits.
+bool has_room(const Scenario& scenario);
+
 }  // namespace shardcheck
