@@ -118,7 +118,7 @@ std::optional<AlikeRanks> alike_ranks(const Scenario& s) {
     }
   }
   alike.one = alike.many;
-  alike.one.ranks = alike.one.outer = 1;
+  alike.one.ranks = alike.one.outer = alike.one.gtp = 1;
   alike.one.outer_mode = OuterMode::replicate;
   alike.one.outer_sync = Sync::last;
   std::erase_if(alike.one.token_counts, [](const TokenCount& count) { return count.rank > 0; });

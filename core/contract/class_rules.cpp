@@ -140,7 +140,8 @@ void ClassRules::apply(OpIndex index, const std::vector<bool>& hook_reported) {
     case Purpose::reduce:
     case Purpose::reduce_outer:
     case Purpose::reduce_tied:
-    case Purpose::reduce_tensor: return launch(op, std::get<Communicate>(op.action));
+    case Purpose::reduce_tensor:
+    case Purpose::reduce_shards: return launch(op, std::get<Communicate>(op.action));
     case Purpose::accumulate: return accumulate(op, std::holds_alternative<Add>(op.action));
     case Purpose::stage: return stage(op);
     case Purpose::unstage: return unstage(op);

@@ -36,6 +36,7 @@ class ClassRules {
   bool is_parameter(const Place& place) const;
   /// True when the parameter in these bytes is summed over several ranks, or outer groups of them.
   bool is_summed(const Place& place, std::int32_t PlanParameter::*over) const;
+  bool is_summed_before_it_is_added(const Place& place) const;
   /// True when the parameter in these bytes has copies that finalize sums.
   bool has_copies(const Place& place) const;
   /// Who has them: "two pipeline stages", "2 tensor-parallel ranks".

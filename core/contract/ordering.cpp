@@ -38,7 +38,8 @@ Act act_of(const Op& op) {
     case Purpose::zero: return Act::zero;
     case Purpose::scale:
     case Purpose::stage: return Act::scale;
-    case Purpose::reduce: return Act::reduce;
+    case Purpose::reduce:
+    case Purpose::reduce_shards: return Act::reduce;
     case Purpose::reduce_outer: return Act::reduce_outer;
     case Purpose::accumulate:
     case Purpose::unstage: return Act::accumulate;

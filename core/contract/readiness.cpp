@@ -22,7 +22,7 @@ void Readiness::apply(OpIndex index) {
     begin_microbatch();
   else if (std::holds_alternative<Ready>(op.action))
     count(op, index);
-  else if (op.why.purpose == Purpose::write || op.why.purpose == Purpose::fold)
+  else if (op.why.purpose == Purpose::write || op.why.purpose == Purpose::fold || adds_shard(op))
     write(op, index);
   else if (op.why.purpose == Purpose::reduce && std::holds_alternative<Communicate>(op.action))
     launch(op, index);
@@ -36,6 +36,11 @@ void Readiness::breach(Rank rank, ParamId parameter, OpIndex op, const std::stri
   reporter_.report("W20", rank, Reporter::Place{parameter, 0}, sentence);
   reporter_.begin_op(current);
   at(rank, parameter).reported = true;
+}
+
+/// True for what the producer of a distributed weight adds to main_grad.
+bool Readiness::adds_shard(const Op& op) const {
+  return op.why.purpose == Purpose::accumulate && op.why.parameter.value >= 0;
 }
 
 void Readiness::begin_microbatch() {
@@ -107,9 +112,11 @@ void Readiness::launch(const Op& op, OpIndex index) {
   });
 }
 
-/// A group of one has no reduction: its window ends with the lease.
+/// A group of one has no reduction: its window ends with the lease. That of a distributed weight is a
+/// scratch, whose rows go on.
 void Readiness::close(const Op& op, OpIndex index) {
   each_parameter(op, [&](Rank rank, ParamId parameter) {
+    if (plan_.parameters[static_cast<std::size_t>(parameter.value)].shards > 0) return;
     Window& window = at(rank, parameter);
     if (window.launched.value < 0) window.launched = index;
   });

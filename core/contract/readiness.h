@@ -31,6 +31,7 @@ class Readiness {
     return windows_[static_cast<std::size_t>(rank.value) * plan_.parameters.size() +
                     static_cast<std::size_t>(parameter.value)];
   }
+  bool adds_shard(const Op& op) const;
   void begin_microbatch();
   void count(const Op& op, OpIndex index);
   void write(const Op& op, OpIndex index);

@@ -16,7 +16,8 @@ std::string why_not(const Op& op) {
   if (std::holds_alternative<Return>(op.action)) return "recomputation hands a gradient to autograd";
   if (std::holds_alternative<Hook>(op.action)) return "recomputation runs the owner's hook";
   if (std::holds_alternative<Ready>(op.action)) return "recomputation counts the parameter as ready";
-  if (op.why.purpose == Purpose::zero || op.why.purpose == Purpose::reduce)
+  if (op.why.purpose == Purpose::zero || op.why.purpose == Purpose::reduce ||
+      op.why.purpose == Purpose::reduce_shards)
     return "recomputation zeroes or reduces gradients";
   return "";
 }

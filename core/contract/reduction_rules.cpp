@@ -46,6 +46,7 @@ Content ClassRules::judge_sum(std::span<const Place> addends, Purpose axis) {
     Atom& atom = state_.at(place.rank, place.atom);
     if (!settled(place, atom, "W21")) continue;
     const bool sums_copies = is_sum_of_copies(axis);
+    const bool is_first_axis = axis == Purpose::reduce || axis == Purpose::reduce_shards;
     const std::string order = sums_copies           ? out_of_order(kSummed, place, atom)
                               : atom.finalized != 0 ? "reduces a gradient that finalize has changed already"
                                                     : std::string();
@@ -53,7 +54,7 @@ Content ClassRules::judge_sum(std::span<const Place> addends, Purpose axis) {
       breach("W32", place, order);
     } else if (atom.content == Content::undefined && is_parameter(place)) {
       breach("W7", place, "reduces bytes that nobody wrote or zeroed");
-    } else if (atom.content == Content::valid && !sums_copies && (axis == Purpose::reduce || atom.outer)) {
+    } else if (atom.content == Content::valid && !sums_copies && (is_first_axis || atom.outer)) {
       breach("W27", place, "reduces a gradient that is already reduced");
     } else if (atom.content == Content::parked) {
       breach("W36", place, "reduces weights that the gradient buffer stages");
@@ -119,12 +120,21 @@ void ClassRules::launch(const Op& op, const Communicate& communicate) {
   }
 }
 
+/// True when a contribution in these bytes is a sum over several ranks before it is accumulated: by the
+/// owner, or over the ranks that share a distributed weight.
+bool ClassRules::is_summed_before_it_is_added(const Place& place) const {
+  const auto found = reporter_.place(place.rank, place.buffer, state_.offset_of(place.atom));
+  if (!found) return false;
+  const PlanParameter& parameter = plan_.parameters[static_cast<std::size_t>(found->parameter.value)];
+  return (parameter.shards > 0 ? parameter.shards : parameter.group) > 1;
+}
+
 /// True when the source of an accumulation holds what may be added.
 bool ClassRules::spend_source(const Place& place, Atom& atom) {
   if (!settled(place, atom, "W23")) return false;
   const bool local = atom.content == Content::accumulated || atom.content == Content::zero;
   const bool is_partial = plan_.buffer(place.buffer).role == BufferRole::shard;  // FSDP2, hybrid
-  if (local && !is_partial && is_summed(place, &PlanParameter::group)) {
+  if (local && !is_partial && is_summed_before_it_is_added(place)) {
     breach("W21", place, "accumulates a contribution that was never reduced");
   } else if (atom.content == Content::stale) {
     breach("W28", place, "accumulates the part that a reduce-scatter left stale");
@@ -142,6 +152,7 @@ void ClassRules::accumulate(const Op& op, bool add) {
   const View source = plan_.operand(op, 0)[0];
   const View shard = plan_.operand(op, 1)[0];
   const bool alias = overlaps(source, shard);
+  const bool is_destination = plan_.buffer(shard.buffer).role == BufferRole::main_grad;
   bool is_outer = false;
   if (!alias) {
     each_atom(op, 0, [&](const Place& place, Atom& atom) {
@@ -153,6 +164,9 @@ void ClassRules::accumulate(const Op& op, bool add) {
     if (!settled(place, atom, "W22")) return;
     if (alias) {
       breach("W26", place, "adds the reduced gradient onto its own storage");
+    } else if (is_destination &&
+               (atom.content == Content::valid || (atom.content == Content::stale && !atom.earlier_step))) {
+      breach("W21", place, "adds rows of a distributed weight whose bucket was already reduced in this step");
     } else if (add && (atom.content == Content::undefined || atom.content == Content::stale)) {
       breach(op.why.rule == BetaRule::microbatch_index ? "W5" : "W6", place,
              atom.content == Content::stale

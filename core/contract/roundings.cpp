@@ -49,6 +49,7 @@ class Pipeline {
       if (!is_gradient(buffer(op, 1))) return {};
       return {is_gradient(buffer(op, 0)) ? 0 : -1, 1, step_of(op)};
     }
+    if (op.why.purpose == Purpose::reduce_shards) return {0, 1, Stretch::local};
     if (op.why.purpose == Purpose::reduce) return {0, 1, Stretch::wire};
     if (op.why.purpose == Purpose::reduce_outer) return {0, 1, Stretch::outer};
     if (op.why.purpose == Purpose::reduce_tied || op.why.purpose == Purpose::reduce_tensor)
@@ -100,13 +101,20 @@ class Pipeline {
       case Purpose::fold: return Stretch::local;
       case Purpose::stage: return Stretch::wire;
       case Purpose::unstage: return Stretch::reduced;
-      case Purpose::accumulate:  // onto what the consumer gets, or onto what still has to be reduced
+      case Purpose::accumulate:  // of a distributed weight, before the owner reduces; else onto what the
+                                 // consumer gets, or onto what still has to be reduced
+        if (is_distributed(op)) return Stretch::local;
         return is_owned_[static_cast<std::size_t>(buffer(op, 1).value)] ? Stretch::reduced : Stretch::outer;
       default: break;
     }
     const bool is_sum_of_autograd = is_in_autograd(buffer(op, 0)) && is_in_autograd(buffer(op, 1));
     if (!is_sum_of_autograd) return std::nullopt;
     return is_chain_[static_cast<std::size_t>(buffer(op, 1).value)] ? Stretch::local : Stretch::autograd;
+  }
+
+  bool is_distributed(const Op& op) const {
+    const std::int32_t parameter = op.why.parameter.value;
+    return parameter >= 0 && plan_.parameters[static_cast<std::size_t>(parameter)].shards > 0;
   }
 
   const Plan& plan_;

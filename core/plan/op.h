@@ -255,6 +255,7 @@ enum class Purpose : std::uint8_t {
   accumulate,     ///< ACC onto the running shard
   reduce_tied,    ///< finalize: the sum over the copies of a weight on two pipeline stages
   reduce_tensor,  ///< finalize: the sum over the copies that tensor-parallel ranks have
+  reduce_shards,  ///< a producer's own reduction, over the ranks that share a distributed weight (GTP)
   divide,         ///< finalize: token division
   clip,           ///< finalize: clipping by the global norm
   consume,        ///< the optimizer

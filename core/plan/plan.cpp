@@ -6,9 +6,10 @@ namespace shardcheck {
 
 std::string_view name_of(Purpose purpose) {
   constexpr std::string_view names[] = {
-      "none",   "setup",  "zero",         "write",   "dummy",      "fold",        "scale",
-      "stage",  "reduce", "reduce_outer", "unstage", "accumulate", "reduce_tied", "reduce_tensor",
-      "divide", "clip",   "consume",      "weights", "forward",    "backward",    "recompute"};
+      "none",        "setup",         "zero",          "write",        "dummy",   "fold",
+      "scale",       "stage",         "reduce",        "reduce_outer", "unstage", "accumulate",
+      "reduce_tied", "reduce_tensor", "reduce_shards", "divide",       "clip",    "consume",
+      "weights",     "forward",       "backward",      "recompute"};
   return names[static_cast<int>(purpose)];
 }
 

@@ -52,7 +52,10 @@ struct PlanParameter {
   std::int32_t tensor = 1;    ///< tensor-parallel ranks whose copies of it are summed in finalize
   DType dtype = DType::bf16;  ///< of the parameter, and of a gradient that autograd holds
   std::int32_t thaws_at = 0;  ///< frozen in the steps before this one
-  bool hooked = true;         ///< autograd calls a hook for it; without one nobody counts it as ready (Q3)
+  std::int32_t shards = 0;    ///< ranks that share a distributed weight and reduce its gradient before it is
+                              ///< accumulated (GTP); 0: it is no such weight
+  bool hooked = true;         ///< a hook, or the producer of a distributed weight, has it counted as ready;
+                              ///< else nobody does (Q3)
   std::int64_t numel() const { return rows * columns; }
   bool has_copies() const { return tied || tensor > 1; }
 };

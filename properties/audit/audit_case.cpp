@@ -179,6 +179,7 @@ std::string inexpressible(const Scenario& s) {
   if (s.clip != 0) return "numerics.clip must be 0: the probe does not clip";
   if (s.fp8) return "fp8 must be left out: no adapter has FP8 weights";
   if (s.expert_parallel != 1) return "mesh.expert_parallel must be 1: no adapter has experts";
+  if (s.gtp != 1) return "mesh.gtp must be 1: no adapter has distributed weights";
   if (!s.fault.empty()) return "fault must be empty: the framework is what is tested";
   for (const ScenarioParameter& p : s.parameters) {
     if (p.expert) return fmt::format("parameter {} is an expert, and no adapter has experts", p.name);

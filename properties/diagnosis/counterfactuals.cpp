@@ -116,6 +116,11 @@ void add_uses(const Scenario& s, std::int32_t parameter, Flips& flips) {
       if (use.producer == Producer::unflagged) use.producer = Producer::fused;
     }
   });
+  flips.add("distributed weights written like others", [](Scenario& f) {
+    for (ScenarioUse& use : f.uses) {
+      if (use.producer == Producer::distributed) use.producer = Producer::fused;
+    }
+  });
   flips.add(fmt::format("eager execution instead of {}", name_of(s.execution)),
             [](Scenario& f) { f.execution = Execution::eager; });
   flips.add("no overlap of reductions", [](Scenario& f) { f.overlap = false; });
@@ -181,6 +186,7 @@ void add_sizes(const Scenario& s, Flips& flips) {
     f.tensor = 1;
     for (ScenarioParameter& p : f.parameters) p.sequence_parallel = false;
   });
+  flips.add("no weight shared by ranks", [](Scenario& f) { f.gtp = 1; });
   flips.add("one outer group", [](Scenario& f) {
     f.outer = 1;
     f.outer_mode = OuterMode::replicate;
@@ -191,10 +197,11 @@ void add_sizes(const Scenario& s, Flips& flips) {
   flips.add("gradients synchronised in every microbatch", [](Scenario& f) { f.sync = Sync::every; });
   flips.add("the outer reduction in the last microbatch only",
             [](Scenario& f) { f.outer_sync = Sync::last; });
-  flips.add("group of one", [](Scenario& f) { f.ranks = f.expert_parallel = 1; });
+  flips.add("group of one", [](Scenario& f) { f.ranks = f.expert_parallel = f.gtp = 1; });
   flips.add("group of two", [](Scenario& f) {
     f.ranks = 2;
     f.expert_parallel = 1;
+    f.gtp = std::min(f.gtp, 2);
   });
 }
 

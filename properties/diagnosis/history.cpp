@@ -40,7 +40,8 @@ bool is_local(const Op& op, BufferRole role) {
   const Purpose purpose = op.why.purpose;
   const bool reduced = purpose == Purpose::reduce || purpose == Purpose::unstage ||
                        purpose == Purpose::divide || purpose == Purpose::reduce_tied ||
-                       purpose == Purpose::reduce_tensor || purpose == Purpose::clip;
+                       purpose == Purpose::reduce_tensor || purpose == Purpose::reduce_shards ||
+                       purpose == Purpose::clip;
   return !reduced && role != BufferRole::shard;
 }
 

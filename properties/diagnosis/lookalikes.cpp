@@ -47,9 +47,10 @@ int difference_in_kind(const Scenario& a, const Scenario& b) {
          (a.loss != b.loss) + (a.scaling != b.scaling) + (a.comm != b.comm) + (a.main_grad != b.main_grad) +
          ((a.ranks == 1) != (b.ranks == 1)) + ((a.expert_parallel == 1) != (b.expert_parallel == 1)) +
          ((a.tensor == 1) != (b.tensor == 1)) + ((a.stages == 1) != (b.stages == 1)) +
-         ((a.outer == 1) != (b.outer == 1)) + ((a.microbatches == 1) != (b.microbatches == 1)) +
-         (a.silent.empty() != b.silent.empty()) + (a.token_counts.empty() != b.token_counts.empty()) +
-         (has(a, unfused) != has(b, unfused)) + (has(a, fused) != has(b, fused)) +
+         (has_distributed(a) != has_distributed(b)) + ((a.outer == 1) != (b.outer == 1)) +
+         ((a.microbatches == 1) != (b.microbatches == 1)) + (a.silent.empty() != b.silent.empty()) +
+         (a.token_counts.empty() != b.token_counts.empty()) + (has(a, unfused) != has(b, unfused)) +
+         (has(a, fused) != has(b, fused)) +
          ((a.uses.size() > a.parameters.size()) != (b.uses.size() > b.parameters.size())) +
          (has_grouped_calls(a) != has_grouped_calls(b)) + (holds_experts(a) != holds_experts(b)) +
          difference_in_life(a.fp8, b.fp8) + difference_in_loop(a, b);

@@ -72,12 +72,12 @@ std::string repeated_scaling(const Symptoms& s) {
 /// What the scenario has that many of, " (as many as ranks, microbatches)"; empty when nothing fits.
 std::string meaning_of(const Symptoms& s, double factor) {
   const Scenario& scenario = s.subject.scenario;
-  const auto& p = scenario.parameters[static_cast<std::size_t>(s.subject.element.parameter.value)];
-  const double group = domain_size(scenario, p.expert);
+  const double group = domain_size(scenario, has_coordinates(scenario, s.subject.element.parameter.value));
   const std::pair<const char*, double> quantities[] = {
       {"ranks", scenario.ranks},
       {"ranks in the reduction group", group == scenario.ranks ? 0 : group},
       {"expert-parallel ranks", scenario.expert_parallel},
+      {"ranks that share a distributed weight", scenario.gtp},
       {"tensor-parallel ranks", scenario.tensor},
       {"microbatches", scenario.microbatches},
       {"uses", s.subject.data.uses_of(s.subject.element.parameter.value)},

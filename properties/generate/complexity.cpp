@@ -78,6 +78,7 @@ Complexity complexity_of(const Scenario& s) {
           !s.zeroing,
           s.staging,
           s.expert_parallel,
+          s.gtp,
           s.outer,
           static_cast<std::int64_t>(s.outer_mode),
           s.sync == Sync::last,

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "properties/generate/random_calls.h"
+#include "properties/generate/random_distributed.h"
 #include "properties/generate/random_fp8.h"
 #include "properties/generate/random_loop.h"
 #include "properties/generate/random_model.h"
@@ -156,6 +157,7 @@ void draw_data(Draw& draw, Scenario& s) {
   if (wants_provenance && s.loss == Loss::per_token) make_tokens_exact(s);
   const bool fits = wants_provenance && has_exact_scale(s) && make_room(s, spare);
   match_experts(s);  // which takes room from an expert that has more gradients than the first of its call
+  match_distributed(s);
   s.data = fits && has_room(s) ? DataMode::provenance : DataMode::integers;
   round_up_shapes(s);
 }
@@ -177,6 +179,7 @@ Scenario draw_all_but_protocol(Draw& draw, Focus focus) {
   draw_silences(draw, focus, s);
   draw_experts(draw, focus, s);
   match_experts(s);
+  draw_distributed(draw, focus, s);
   draw_numerics(draw, focus, s);
   return s;
 }

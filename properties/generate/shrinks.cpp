@@ -60,6 +60,7 @@ void repair(Scenario& s) {
            count.group >= s.parameters[static_cast<std::size_t>(count.parameter)].groups;
   });
   s.expert_parallel = std::gcd(s.expert_parallel, s.ranks);
+  s.gtp = std::gcd(s.gtp, s.ranks);
   s.outer = allows_outer(s.strategy) ? std::gcd(s.outer, s.ranks / s.expert_parallel) : 1;
   if (s.outer == 1 || s.strategy == Strategy::fsdp2 || !has_leases(s.strategy))
     s.outer_mode = OuterMode::replicate;
@@ -185,6 +186,8 @@ void try_protocol(Candidates& to, const Scenario& s) {
   to.try_value(&Scenario::zeroing, true);
   to.try_value(&Scenario::staging, false);
   to.try_value(&Scenario::expert_parallel, 1);
+  to.try_value(&Scenario::gtp, 1);
+  to.try_values(&Scenario::gtp, {2});
   to.try_value(&Scenario::outer, 1);
   to.try_value(&Scenario::outer_mode, OuterMode::replicate);
   to.try_value(&Scenario::sync, Sync::every);
@@ -208,7 +211,8 @@ void try_numerics(Candidates& to) {
 /// an element where there was none.
 void try_shape(Candidates& to, const Scenario& s, std::size_t parameter) {
   const auto& shape = s.parameters[parameter].shape;
-  const std::int64_t groups = s.parameters[parameter].groups;
+  const bool is_shared = is_distributed(s, static_cast<std::int32_t>(parameter));
+  const std::int64_t groups = is_shared ? s.gtp : s.parameters[parameter].groups;  // rows are a multiple
   const std::vector<std::int32_t> mates = call_mates(s, static_cast<std::int32_t>(parameter));
   const auto reshape = [&](const std::vector<std::int64_t>& to_shape) {
     to.try_change([&](Scenario& c) {
@@ -281,6 +285,10 @@ void try_use(Candidates& to, const Scenario& s, std::size_t u) {
   const bool vector = s.parameters[static_cast<std::size_t>(s.uses[u].parameter)].shape.size() == 1;
   if (!vector && s.uses[u].producer != Producer::fused)
     to.try_change([&](Scenario& c) {
+      for (ScenarioUse& use : c.uses) {  // of a distributed weight, all
+        if (use.parameter == s.uses[u].parameter && use.producer == Producer::distributed)
+          use.producer = Producer::fused;
+      }
       for (const GroupedCall& call : calls_of(s)) {
         if (u < call.first || u >= call.last) continue;
         for (std::size_t member = call.first; member < call.last; ++member)

@@ -9,6 +9,7 @@
 namespace shardcheck {
 
 void add_beta_faults(std::vector<Fault>& zoo);
+void add_distributed_faults(std::vector<Fault>& zoo);
 void add_finalize_faults(std::vector<Fault>& zoo);
 void add_grouped_faults(std::vector<Fault>& zoo);
 void add_hook_faults(std::vector<Fault>& zoo);

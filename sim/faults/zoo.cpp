@@ -10,6 +10,7 @@ const std::vector<Fault>& zoo() {
   static const std::vector<Fault> all = [] {
     std::vector<Fault> faults;
     add_beta_faults(faults);
+    add_distributed_faults(faults);
     add_finalize_faults(faults);
     add_grouped_faults(faults);
     add_hook_faults(faults);

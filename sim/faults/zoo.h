@@ -1,9 +1,9 @@
 // The zoo: known bugs of this field as small rewrites of a correct plan. A scenario that names one in its
 // field `fault` is planned, rewritten and judged like any other; the clause of the entry must catch it. One
-// file a kind of bug: beta_faults.cpp, grouped_faults.cpp, hook_faults.cpp, lease_faults.cpp,
-// producer_faults.cpp, readiness_faults.cpp, reduction_faults.cpp, rounding_faults.cpp, scale_faults.cpp,
-// edge_faults.cpp, symmetry_faults.cpp, loop_faults.cpp, deepspeed_faults.cpp, and of FP8 weights
-// weight_faults.cpp, weight_use_faults.cpp, delayed_scale_faults.cpp.
+// file a kind of bug: beta_faults.cpp, distributed_faults.cpp, grouped_faults.cpp, hook_faults.cpp,
+// lease_faults.cpp, producer_faults.cpp, readiness_faults.cpp, reduction_faults.cpp, rounding_faults.cpp,
+// scale_faults.cpp, edge_faults.cpp, symmetry_faults.cpp, loop_faults.cpp, deepspeed_faults.cpp, and of FP8
+// weights weight_faults.cpp, weight_use_faults.cpp, delayed_scale_faults.cpp.
 #pragma once
 
 #include <string_view>

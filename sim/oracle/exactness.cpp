@@ -57,7 +57,9 @@ RoundingPath path_of(const Scenario& s, const ScenarioData& data, std::int32_t p
   add_roundings(path, s.comm, 1);      // staging
   add_roundings(path, s.comm, 2);      // scale, or premultiplied average
   add_roundings(path, DType::f32, 2);  // the scale's own representation, before and late
-  add_roundings(path, s.comm, inner_size(s, p.expert) - 1);
+  add_roundings(path, s.comm, inner_size(s, has_coordinates(s, parameter)) - 1);
+  // The producer's own reduction: 1/gtp, its representation, and the additions; then the owner's.
+  if (is_distributed(s, parameter)) add_roundings(path, s.main_grad, s.gtp + 1);
   if (s.outer > 1) add_roundings(path, type_of_outer_sum(s), s.outer);  // and a premultiplied average
   if (s.strategy == Strategy::fsdp2) add_roundings(path, s.comm, s.microbatches);  // partial sums
   add_roundings(path, s.main_grad, 1 + s.microbatches);  // back from staging, or onto the shard

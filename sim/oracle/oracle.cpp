@@ -65,13 +65,14 @@ double Oracle::scale_of(std::int32_t parameter) const {
 double Oracle::scale_without_clipping(std::int32_t parameter) const {
   const Scenario& s = scenario_;
   if (s.loss == Loss::per_token) return 1.0 / static_cast<double>(tokens_of_step(s));
-  if (s.scaling != Scaling::in_collective) return 1.0 / s.ranks;
   // An average multiplies by the inverse of its group, rounded to the type that it adds in.
   const auto rounding = [](DType type, std::int32_t group) {
     return group == 1 ? 1.0 : rounded_to(type, 1.0 / group) * group;
   };
-  const std::int32_t group = inner_size(s, s.parameters[static_cast<std::size_t>(parameter)].expert);
-  return rounding(s.comm, group) * rounding(type_of_outer_sum(s), s.outer) / s.ranks;
+  const double own = is_distributed(s, parameter) ? rounding(s.main_grad, s.gtp) : 1.0;
+  if (s.scaling != Scaling::in_collective) return own / s.ranks;
+  const std::int32_t group = inner_size(s, has_coordinates(s, parameter));
+  return own * rounding(s.comm, group) * rounding(type_of_outer_sum(s), s.outer) / s.ranks;
 }
 
 /// Its x and dy of each token that carries something, for one contribution to one group.

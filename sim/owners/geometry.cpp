@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 
+#include "core/integers.h"
 #include "core/layout/fsdp2_per_param.h"
 #include "core/layout/megatron_ddp.h"
 #include "core/layout/megatron_ddp_nopad.h"
@@ -17,10 +18,12 @@ namespace {
 std::vector<layout::Parameter> parameters_for_layout(const Scenario& scenario) {
   std::vector<layout::Parameter> parameters;
   parameters.reserve(scenario.parameters.size());
-  for (const ScenarioParameter& p : scenario.parameters) {
+  for (std::int32_t i = 0; i < std::ssize(scenario.parameters); ++i) {
+    const ScenarioParameter& p = scenario.parameters[static_cast<std::size_t>(i)];
     layout::Parameter parameter{.name = p.name, .shape = p.shape, .dtype = p.dtype};
+    if (is_distributed(scenario, i)) parameter.shape[0] = div_exact(p.rows(), scenario.gtp);
     parameter.requires_grad = p.trainable;
-    parameter.expert = p.expert;
+    parameter.expert = has_coordinates(scenario, i);
     parameter.unit = p.unit;
     parameter.shared_embedding = p.tied_to >= 0;  // both copies are then cut alike (part_of_stage)
     parameters.push_back(std::move(parameter));
@@ -122,6 +125,7 @@ void append_stage(const Scenario& scenario, std::int32_t stage, std::span<const 
       OwnerBucket bucket{.flat = flat, .lo = source.lo, .hi = source.hi, .expert = buffer.key.expert};
       bucket.stage = stage;
       bucket.group = inner_size(scenario, bucket.expert);
+      bucket.shards = bucket.expert ? scenario.gtp : 1;
       bucket.members = members_of(buffer, b);
       for (Member& member : bucket.members)
         member.parameter = ids[static_cast<std::size_t>(member.parameter)];
@@ -139,10 +143,18 @@ void append_stage(const Scenario& scenario, std::int32_t stage, std::span<const 
   }
 }
 
-/// The scenario with the parameters of one stage only. Both copies of a tied weight name the other one.
+/// The scenario with the parameters of one stage and their uses only. Both copies of a tied weight name the
+/// other one.
 Scenario part_of_stage(const Scenario& scenario, std::span<const std::int32_t> ids) {
   Scenario part = scenario;
   part.parameters.clear();
+  part.uses.clear();
+  for (ScenarioUse use : scenario.uses) {
+    const auto found = std::ranges::find(ids, use.parameter);
+    if (found == ids.end()) continue;
+    use.parameter = static_cast<std::int32_t>(found - ids.begin());
+    part.uses.push_back(use);
+  }
   for (const std::int32_t id : ids) {
     part.parameters.push_back(scenario.parameters[static_cast<std::size_t>(id)]);
     part.parameters.back().tied_to = tied_copy(scenario, id);

@@ -12,7 +12,7 @@
 namespace shardcheck {
 
 /// A piece of a parameter inside a bucket: elements [lo, hi) from the begin of the bucket hold those of the
-/// flattened parameter from `first` on.
+/// flattened parameter from `first` on; of a distributed weight, of the rows that the rank holds.
 struct Member {
   std::int32_t parameter = 0;
   std::int64_t lo = 0, hi = 0;
@@ -24,8 +24,9 @@ struct OwnerBucket {
   std::int32_t flat = 0;        ///< index of its flat buffer
   std::int64_t lo = 0, hi = 0;  ///< range in the flat buffer
   std::int32_t group = 1;       ///< ranks that reduce it together, inside one outer group
-  bool expert = false;
-  std::int32_t stage = 0;                ///< pipeline stage whose ranks have it
+  bool expert = false;          ///< its parameters have coordinates (has_coordinates())
+  std::int32_t shards = 1;  ///< ranks that share its distributed weights; members are each rank's own rows
+  std::int32_t stage = 0;   ///< pipeline stage whose ranks have it
   std::vector<Member> members;           ///< pieces, ascending by lo
   std::vector<std::int32_t> parameters;  ///< those with a piece, each once
   std::int64_t numel() const { return hi - lo; }

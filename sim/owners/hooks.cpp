@@ -27,6 +27,7 @@ HookAction fsdp_action(const HostState& host, bool leases) {
 
 HookAction action_of(const Job& job, const HostState& host, std::int32_t parameter) {
   const Scenario& s = job.scenario;
+  if (job.lapse == Lapse::hooks_distributed && is_distributed(s, parameter)) return HookAction::add;
   if (has_reference_hooks(s.write_mode)) return reference_action(host);
   if (is_megatron_fsdp_v1(s.strategy)) return fsdp_action(host, has_leases(s.strategy));
   return ddp_action(host, job.is_mixed(parameter));

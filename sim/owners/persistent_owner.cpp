@@ -241,12 +241,14 @@ class PersistentOwner : public Owner {
     Plan& plan = job_.planned.plan;
     const auto flat = static_cast<std::size_t>(bucket.flat);
     const View whole{main_[flat], bucket.lo, bucket.numel()};
-    append_placements(bucket, 0, bucket.numel(), whole, Rank{-1}, plan.placements);
-    if (is_staged()) {
-      append_placements(bucket, 0, bucket.numel(), {staging_[flat], bucket.lo, bucket.numel()}, Rank{-1},
+    const auto ranks = job_.reduction_ranks(bucket);
+    const Rank everywhere[] = {Rank{-1}};
+    for (Rank rank : bucket.shards > 1 ? ranks : std::span<const Rank>(everywhere)) {
+      append_placements(bucket, 0, bucket.numel(), whole, rank, plan.placements);
+      if (!is_staged()) continue;
+      append_placements(bucket, 0, bucket.numel(), {staging_[flat], bucket.lo, bucket.numel()}, rank,
                         plan.placements);
     }
-    const auto ranks = job_.reduction_ranks(bucket);
     for (Rank rank : ranks) {
       const View own = owned(bucket, whole, rank);
       append_placements(bucket, own.offset - bucket.lo, own.offset - bucket.lo + own.numel, own, rank,

@@ -11,16 +11,18 @@ namespace {
 
 /// The factor of SCALE before the reductions. The total is 1 / ranks for every parameter: an expert's
 /// gradient already sums the tokens of its expert-parallel peers (wgrad 2.3). Averages over the group and
-/// over the outer groups carry their own part.
+/// over the outer groups carry their own part, and so does a distributed weight's own.
 float factor_before(const Scenario& s, const OwnerBucket& bucket) {
   if (s.loss != Loss::mean || s.scaling == Scaling::finalize) return 1;
-  if (s.scaling == Scaling::before) return static_cast<float>(1.0 / s.ranks);
-  return static_cast<float>(static_cast<double>(bucket.group) * s.outer / s.ranks);
+  const double shards = bucket.shards;
+  if (s.scaling == Scaling::before) return static_cast<float>(shards / s.ranks);
+  return static_cast<float>(shards * bucket.group * s.outer / s.ranks);
 }
 
-float factor_late(const Scenario& s) {
+float factor_late(const Scenario& s, const OwnerBucket& bucket) {
   if (s.loss == Loss::per_token) return static_cast<float>(1.0 / static_cast<double>(tokens_of_step(s)));
-  return s.scaling == Scaling::finalize ? static_cast<float>(1.0 / s.ranks) : 1;
+  return s.scaling == Scaling::finalize ? static_cast<float>(static_cast<double>(bucket.shards) / s.ranks)
+                                        : 1;
 }
 
 Reduction reduction_of(const Scenario& s) {
@@ -156,7 +158,7 @@ void sum_tied_copies(Job& job, std::span<const HandOver> hand_overs) {
 }
 
 void scale_late(Job& job, const HandOver& hand_over) {
-  const float factor = factor_late(job.scenario);
+  const float factor = factor_late(job.scenario, hand_over.bucket);
   if (factor == 1) return;
   job.take(Row::divide);
   const auto ranks = job.reduction_ranks(hand_over.bucket);
@@ -201,10 +203,12 @@ void append_placements(const OwnerBucket& bucket, std::int64_t lo, std::int64_t 
   for (const Member& member : bucket.members) {
     const std::int64_t from = std::max(lo, member.lo), to = std::min(hi, member.hi);
     if (from >= to) continue;
+    SC_ASSERT(bucket.shards == 1 || rank.value >= 0, "rows that no two ranks have at one place");
+    const std::int64_t shard = rank.value % bucket.shards * (member.hi - member.lo);
     placements.push_back({ParamId{member.parameter},
                           rank,
                           {view.buffer, view.offset + from - lo, to - from},
-                          member.first + from - member.lo});
+                          shard + member.first + from - member.lo});
   }
 }
 

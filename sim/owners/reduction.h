@@ -56,7 +56,8 @@ void consume_bucket(Job& job, const HandOver& hand_over);
 /// All of that for the buckets of a step, in the order of finalize.
 void finish_step(Job& job, std::span<const HandOver> hand_overs);
 
-/// The parts of the bucket's parameters inside [lo, hi), as placements at `view`, which begins at lo.
+/// The parts of the bucket's parameters inside [lo, hi), as placements at `view`, which begins at lo. A
+/// distributed weight has other rows on each rank, so `rank` is one of them.
 void append_placements(const OwnerBucket& bucket, std::int64_t lo, std::int64_t hi, View view, Rank rank,
                        std::vector<Placement>& placements);
 

@@ -37,6 +37,7 @@ constexpr Line kDdp[] = {
     {Row::launch, "D1", "LAST, overlap, counts are golden", "SCALE and LAUNCH in backward"},
     {Row::launch_in_finish, "D1", "finish_grad_sync",
      "SCALE and LAUNCH when the step ends, also where a parameter has no hook"},
+    {Row::add, "D1", "GTP distributed weight, its own reduction done", "main_grad += the rows of this rank"},
     {Row::stage, "D2", "wire of another type", "through a communication buffer and back"}};
 
 constexpr Line kInstances[] = {

@@ -11,19 +11,19 @@ Job::Job(const Scenario& s) : scenario(s), geometry(geometry_of(s)), build(plann
   for (const ScenarioParameter& p : s.parameters) {
     const auto index = static_cast<std::int32_t>(&p - s.parameters.data());
     const bool tied = tied_copy(s, index) >= 0;
-    plan.parameters.push_back(
-        {p.name, p.rows(), p.columns(), p.trainable, inner_size(s, p.expert), s.outer, tied});
+    plan.parameters.push_back({p.name, p.rows(), p.columns(), p.trainable,
+                               inner_size(s, has_coordinates(s, index)), s.outer, tied});
     plan.parameters.back().thaws_at = p.thaws_at;
     plan.parameters.back().tensor = p.sequence_parallel ? s.tensor : 1;
-    plan.parameters.back().hooked = has_hook(s, index);
+    plan.parameters.back().shards = is_distributed(s, index) ? s.gtp : 0;
+    plan.parameters.back().hooked = has_hook(s, index) || is_distributed(s, index);
   }
   const std::int32_t world = world_size(s);
   for (std::int32_t r = 0; r < world; ++r) all_ranks.push_back(Rank{r});
   const std::int32_t inner = s.ranks / s.outer;
   for (std::int32_t begin = 0; begin < world; begin += inner) {
-    for (std::int32_t first = 0; first < s.expert_parallel; ++first) {
-      for (std::int32_t r = first; r < inner; r += s.expert_parallel)
-        expert_ranks_.push_back(Rank{begin + r});
+    for (std::int32_t first = 0; first < coordinates(s); ++first) {
+      for (std::int32_t r = first; r < inner; r += coordinates(s)) expert_ranks_.push_back(Rank{begin + r});
     }
   }
   for (std::int32_t stage = 0; stage < world; stage += s.ranks) {

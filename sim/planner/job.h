@@ -95,7 +95,7 @@ class Job {
   /// Which slice of a bucket is the rank's: its place in the reduction group.
   std::int32_t slice_of(Rank rank, bool expert) const {
     const std::int32_t inside = rank.value % (scenario.ranks / scenario.outer);
-    return expert ? inside / scenario.expert_parallel : inside;
+    return expert ? inside / coordinates(scenario) : inside;
   }
 
   /// Calls emit(key, ranks) for each group of `ranks` with equal key(rank), keys in order of first

@@ -120,11 +120,11 @@ class Loop {
       for (const UseSite& site : call) {
         if (weights_) weights_->use(site);
       }
+      if (job_.lapse == Lapse::counts_early) count_distributed(call.front());
       producers_.backward(call, *owner_);
+      if (job_.lapse != Lapse::counts_early) count_distributed(call.front());
       for (const UseSite& site : call) {
-        const bool is_trained_now = is_trained(job_.parameter(site.parameter), job_.step);
-        if (site.use > 0 || !is_trained_now || !has_hook(scenario_, site.parameter))
-          continue;  // autograd calls the hook once, after the last use on the way back
+        if (!is_last_use(site) || !has_hook(scenario_, site.parameter)) continue;
         if (delayed || producers_.has_queued(site.parameter) || is_hook_postponed(job_, site.parameter))
           waiting.push_back(site.parameter);
         else
@@ -135,6 +135,18 @@ class Loop {
     producers_.drain(*owner_);
     if (last) producers_.drain_deferred(*owner_);
     for (std::int32_t parameter : waiting) hook(parameter);
+  }
+
+  /// On the way back: autograd calls the hook after it.
+  bool is_last_use(const UseSite& site) const {
+    return site.use == 0 && is_trained(job_.parameter(site.parameter), job_.step);
+  }
+
+  /// The producer of a distributed weight tells the owner itself.
+  void count_distributed(const UseSite& site) {
+    if (site.producer != Producer::distributed || !is_last_use(site)) return;
+    if (job_.lapse == Lapse::hooks_distributed) run_hook(job_, *owner_, site.parameter);
+    owner_->parameter_done(site.parameter);
   }
 
   /// Calls, the last of forward first; the members of one stay in forward order.

@@ -22,7 +22,10 @@ std::span<const ProducerKind> producer_kinds() {
        "token_counts of 0 for a parameter"},
       {"Q10", "single grouped weight", "groups of a parameter",
        "several experts in one weight: a product for each into its rows, one flag and one hook for all"},
-      {"Q11", "GTP distributed weight", "", "it has a mesh axis of its own, beside data-parallel and outer"},
+      {"Q11", "GTP distributed weight", "producer distributed, mesh.gtp",
+       "a scratch with beta = 0, reduced over the ranks that share the weight and added by the producer, "
+       "which "
+       "then tells the owner; autograd calls no hook"},
       {"Q12", "frozen weight", "trainable false, thaws_at", "no product, no flag, nothing for autograd"},
       {"Q13", "bias, norm", "a 1-D shape", "never fused, always folded"},
       {"Q14", "unused this microbatch", "schedule.silent", "no event at all, on any ranks and microbatches"},

@@ -118,6 +118,7 @@ void Producers::backward(CallSites call, Owner& owner) {
     deferred_.push_back(first);
   else
     compute(call, owner);
+  if (first.producer == Producer::distributed) return;  // which tells nobody but the owner, after all
   const bool is_silent = first.producer == Producer::unflagged || is_assigned || (waits && returns);
   for (const UseSite& site : call) {
     if (is_silent)
@@ -129,7 +130,9 @@ void Producers::backward(CallSites call, Owner& owner) {
 
 void Producers::compute(CallSites call, Owner& owner) {
   const UseSite& first = call.front();
-  if (is_chained(first.producer, job_.scenario.write_mode))
+  if (first.producer == Producer::distributed)
+    write_distributed(first, owner);
+  else if (is_chained(first.producer, job_.scenario.write_mode))
     add_to_gradients(call);
   else if (returns_gradient(first.producer, job_.scenario.write_mode))
     return_gradients(call);

@@ -1,9 +1,10 @@
 // Producers: what a use of a parameter appends to the plan in backward (wgrad 4.1). fused.cpp writes
 // main_grad itself and hands a placeholder to autograd, or under R8 adds to what autograd holds; unfused.cpp
-// returns a real gradient for the owner's hook.
+// returns a real gradient for the owner's hook; distributed.cpp reduces a scratch itself and adds its part.
 #pragma once
 
 #include <functional>
+#include <map>
 #include <span>
 
 #include "sim/owners/owner.h"
@@ -40,6 +41,14 @@ class Producers {
   void drain_deferred(Owner& owner);
 
  private:
+  /// The whole gradient of a distributed weight, on every rank, between the product and the addition.
+  struct Scratch {
+    BufferId buffer;
+    std::int32_t lease = -1;  ///< its entry in Plan::buckets
+  };
+  void add_scratch(std::int32_t parameter);
+  void write_distributed(const UseSite& site, Owner& owner);
+  void reduce_scratch(const UseSite& site, std::span<const Rank> ranks, View whole);
   void write_fused(CallSites call, Owner& owner);
   View acquire(const UseSite& site, Owner& owner);
   Beta beta_of(const UseSite& site, const UseSite& first, Rank rank);
@@ -56,9 +65,10 @@ class Producers {
   void multiply(const UseSite& site, View whole, const std::function<Beta(Rank)>& beta_on);
 
   Job& job_;
-  std::vector<std::vector<UseSite>> queued_;  // calls
-  std::vector<UseSite> deferred_;             // of this step
-  std::vector<char> captured_;                // a use and rank: is_first_microbatch of its last forward
+  std::vector<std::vector<UseSite>> queued_;   // calls
+  std::vector<UseSite> deferred_;              // of this step
+  std::map<std::int32_t, Scratch> scratches_;  // a distributed parameter
+  std::vector<char> captured_;                 // a use and rank: is_first_microbatch of its last forward
   CapturedUses captured_uses_;
 };
 

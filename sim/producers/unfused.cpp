@@ -90,6 +90,7 @@ void Producers::setup() {
     if (!exists(plan, placeholder_name(p))) {
       job_.allocate(placeholder_name(p), BufferRole::placeholder, p.dtype, p.numel());
     }
+    if (is_distributed(s, parameter)) add_scratch(parameter);
   }
 }
 

@@ -79,11 +79,12 @@ void read_protocol(const Field& protocol, Scenario& to) {
 }
 
 void read_mesh(const Field& mesh, Scenario& to) {
-  mesh.expect_object({"ranks", "tensor", "stages", "expert_parallel", "outer", "outer_mode"});
+  mesh.expect_object({"ranks", "tensor", "stages", "expert_parallel", "gtp", "outer", "outer_mode"});
   read(mesh, "ranks", limits::kRanks, to.ranks);
   read(mesh, "tensor", limits::kRanks, to.tensor);
   read(mesh, "stages", limits::kRanks, to.stages);
   read(mesh, "expert_parallel", limits::kRanks, to.expert_parallel);
+  read(mesh, "gtp", limits::kRanks, to.gtp);
   read(mesh, "outer", limits::kRanks, to.outer);
   read(mesh, "outer_mode", 2, to.outer_mode);
 }

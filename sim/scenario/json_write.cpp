@@ -56,6 +56,7 @@ ordered_json mesh_of(const Scenario& s, const Scenario& preset) {
   write_unless(mesh, "tensor", s.tensor, preset.tensor);
   write_unless(mesh, "stages", s.stages, preset.stages);
   write_unless(mesh, "expert_parallel", s.expert_parallel, preset.expert_parallel);
+  write_unless(mesh, "gtp", s.gtp, preset.gtp);
   write_unless(mesh, "outer", s.outer, preset.outer);
   write_unless(mesh, "outer_mode", s.outer_mode, preset.outer_mode);
   return mesh;

@@ -77,7 +77,8 @@ std::string_view name_of(DataMode mode) {
 }
 
 std::string_view name_of(Producer producer) {
-  constexpr std::string_view names[] = {"fused", "unfused", "other", "deferred", "assigned", "unflagged"};
+  constexpr std::string_view names[] = {"fused",    "unfused",   "other",      "deferred",
+                                        "assigned", "unflagged", "distributed"};
   return names[static_cast<int>(producer)];
 }
 
@@ -89,7 +90,10 @@ std::string_view describe(Producer producer) {
       "as fused, but the writes of all microbatches are drained after the last backward",
       "returns nothing in backward; backward_dw assigns the gradient to param.grad, then the hook runs",
       "writes main_grad itself by the protocol, of a parameter without a flag: autograd calls no hook for "
-      "it"};
+      "it",
+      "writes the whole gradient of a weight that is cut over ranks (mesh.gtp) into a scratch, reduces it "
+      "over "
+      "them, and adds its part to main_grad"};
   return sentences[static_cast<int>(producer)];
 }
 
@@ -113,9 +117,20 @@ bool has_hook(const Scenario& scenario, std::int32_t parameter) {
   bool is_seen = false, is_used = false;
   for (const ScenarioUse& use : scenario.uses) {
     is_used |= use.parameter == parameter;
-    is_seen |= use.parameter == parameter && use.producer != Producer::unflagged;
+    is_seen |= use.parameter == parameter && use.producer != Producer::unflagged &&
+               use.producer != Producer::distributed;
   }
   return is_seen || !is_used;
+}
+
+bool is_distributed(const Scenario& scenario, std::int32_t parameter) {
+  return std::ranges::any_of(scenario.uses, [&](const ScenarioUse& use) {
+    return use.parameter == parameter && use.producer == Producer::distributed;
+  });
+}
+
+bool has_distributed(const Scenario& scenario) {
+  return std::ranges::count(scenario.uses, Producer::distributed, &ScenarioUse::producer) > 0;
 }
 
 std::int64_t tokens_of(const Scenario& scenario, std::int32_t rank, std::int32_t microbatch) {
@@ -244,6 +259,7 @@ std::string describe(const Scenario& scenario) {
                         count(scenario.ranks, "data-parallel rank"));
   if (scenario.stages > 1)
     text += fmt::format(" {} pipeline stages of {}.", scenario.stages, count(stage_size(scenario), "rank"));
+  if (scenario.gtp > 1) text += fmt::format(" Distributed weights are cut over {} ranks.", scenario.gtp);
   if (scenario.clip > 0) text += fmt::format(" Clipping by 2^-{}.", scenario.clip);
   if (scenario.outer > 1)
     text += fmt::format(

@@ -114,14 +114,15 @@ enum class DataMode : std::uint8_t { provenance, integers };
 std::string_view name_of(DataMode mode);
 
 enum class Producer : std::uint8_t {
-  fused,      ///< writes main_grad itself, by the protocol under test
-  unfused,    ///< returns a real gradient through autograd
-  other,      ///< another op that writes main_grad itself and always chooses the right beta
-  deferred,   ///< as fused, but its writes of all microbatches are drained after the last backward
-  assigned,   ///< as unfused, but backward_dw assigns the gradient to param.grad after the backward
-  unflagged,  ///< as fused, of a parameter without a flag: autograd gets nothing and calls no hook
+  fused,        ///< writes main_grad itself, by the protocol under test
+  unfused,      ///< returns a real gradient through autograd
+  other,        ///< another op that writes main_grad itself and always chooses the right beta
+  deferred,     ///< as fused, but its writes of all microbatches are drained after the last backward
+  assigned,     ///< as unfused, but backward_dw assigns the gradient to param.grad after the backward
+  unflagged,    ///< as fused, of a parameter without a flag: autograd gets nothing and calls no hook
+  distributed,  ///< of a weight cut over Scenario::gtp ranks: a scratch, which it reduces and adds itself
 };
-inline constexpr int kProducers = 6;
+inline constexpr int kProducers = 7;
 std::string_view name_of(Producer producer);
 /// One line about when it writes what, for people.
 std::string_view describe(Producer producer);
@@ -205,6 +206,7 @@ struct Scenario {
   std::int32_t tensor = 1;  ///< tensor-parallel ranks
   std::int32_t stages = 1;  ///< pipeline stages; rank r of cell t of stage k is (k * tensor + t) * ranks + r
   std::int32_t expert_parallel = 1;  ///< expert parameters are reduced over ranks / expert_parallel ranks
+  std::int32_t gtp = 1;              ///< consecutive ranks that share a distributed weight, row by row
   std::int32_t outer = 1;            ///< outer groups of ranks / outer consecutive ranks each
   OuterMode outer_mode = OuterMode::replicate;
 
@@ -284,6 +286,23 @@ inline bool is_trained(const ScenarioParameter& parameter, std::int32_t step) {
 bool is_used(const Scenario& scenario, std::int32_t parameter, std::int32_t step, std::int32_t rank,
              std::int32_t microbatch);
 
+/// True for a GTP distributed weight (wgrad 4.1, Q11): all of its uses are of that producer. Rank r holds
+/// rows [c * rows / gtp, (c + 1) * rows / gtp) of its gradient, with the coordinate c = r % gtp.
+bool is_distributed(const Scenario& scenario, std::int32_t parameter);
+bool has_distributed(const Scenario& scenario);
+
+/// True when the owner reduces the parameter over the ranks of one coordinate only: an expert, whose peers
+/// have other experts, or a distributed weight, whose peers have other rows.
+inline bool has_coordinates(const Scenario& scenario, std::int32_t parameter) {
+  return scenario.parameters[static_cast<std::size_t>(parameter)].expert ||
+         is_distributed(scenario, parameter);
+}
+/// Coordinates that such parameters have; rank r has r % coordinates(). A scenario has experts or distributed
+/// weights, not both.
+constexpr std::int32_t coordinates(const Scenario& scenario) {
+  return scenario.expert_parallel * scenario.gtp;
+}
+
 /// The ranks of its cell whose gradients of the parameter are summed with those of `rank`, ascending.
 std::vector<std::int32_t> reduction_domain(const Scenario& scenario, std::int32_t parameter,
                                            std::int32_t rank);
@@ -297,9 +316,10 @@ struct Contributor {
 /// pipeline stage, and the copies of tensor-parallel ranks.
 std::vector<Contributor> contributors(const Scenario& scenario, std::int32_t parameter, std::int32_t rank);
 
-/// Size of a reduction domain.
+/// Ranks over which an owner reduces; `expert`: a parameter that has_coordinates(). Without distributed
+/// weights, that is the size of a reduction domain.
 constexpr std::int32_t domain_size(const Scenario& scenario, bool expert) {
-  return expert ? scenario.ranks / scenario.expert_parallel : scenario.ranks;
+  return expert ? scenario.ranks / coordinates(scenario) : scenario.ranks;
 }
 
 /// Ranks of the domain inside one outer group: those that shard one gradient.
@@ -324,7 +344,7 @@ constexpr DType type_of_local_sum(const Scenario& scenario) {
 inline bool allows_staging(const Scenario& s) {
   return s.strategy == Strategy::megatron_ddp_zero1 && s.zeroing && s.write_mode != WriteMode::r4 &&
          s.outer == 1 && s.stages == 1 && s.tensor == 1 && !s.fp8 && s.loop.aborts.empty() &&
-         s.loop.resumes.empty();
+         s.loop.resumes.empty() && !has_distributed(s);
 }
 
 /// True when param.grad of the parameter is a local sum that fused uses add to (R8).

@@ -13,6 +13,7 @@
 
 #include "core/error.h"
 #include "core/integers.h"
+#include "sim/scenario/distributed_weights.h"
 #include "sim/scenario/grouped_calls.h"
 
 namespace shardcheck {
@@ -375,6 +376,7 @@ void validate(const Scenario& scenario, const std::string& where) {
   judge_parameters(scenario, judge);
   judge_uses(scenario, judge);
   validate_experts(scenario, where);
+  validate_distributed(scenario, where);
   judge_protocol(scenario, judge);
   judge_schedule(scenario, judge);
   validate_loop(scenario, where);

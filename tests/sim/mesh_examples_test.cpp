@@ -1,5 +1,5 @@
-// Worked examples on meshes of several axes: wgrad 9.6, and the known faults K05 (b) and K18, number by
-// number.
+// Worked examples on meshes of several axes: wgrad 9.6, distributed weights (4.1 Q11, 7: B-39), and the known
+// faults K05 (b) and K18, number by number.
 #include <gtest/gtest.h>
 
 #include "tests/sim/book.h"
@@ -156,6 +156,60 @@ TEST_F(KnownFault05, DrainedAfterTheReduction) {
     EXPECT_EQ(book.read(1, "main_grad")[0], fault.empty() ? 5 : 6);
     EXPECT_EQ(book.first_clause(), fault.empty() ? "" : "W20") << "ready before its write, then W32";
   }
+}
+
+/// Four ranks, of which 0 and 1, and 2 and 3, share the rows of a weight. Rank r contributes (4^r, 0) in row
+/// 0 and twice that in row 1, in each of two microbatches.
+Book shared_by_two(const std::string& fault) {
+  Scenario s = two_by_two(Strategy::megatron_ddp);
+  s.ranks = 4;
+  s.gtp = 2;
+  s.steps = 1;
+  s.microbatches = 2;
+  s.overlap = false;
+  s.uses = {{0, Producer::distributed, -1}};
+  s.fault = fault;
+  Book book(s);
+  for (int m = 0; m < 2; ++m) {
+    for (int rank = 0; rank < 4; ++rank) {
+      const auto value = static_cast<float>(1 << 2 * rank);
+      book.give(rank, 0, m, 0, {value, 0, 2 * value, 0});
+    }
+  }
+  return book;
+}
+
+/// The first element of main_grad on all ranks.
+Values first_of_each(Book& book) {
+  Values values;
+  for (int rank = 0; rank < 4; ++rank) values.push_back(book.read(rank, "main_grad", 2)[0]);
+  return values;
+}
+
+TEST(WorkedExampleQ11, TwoRanksAverageTheirRowsAndTwoOwnersAddThem) {
+  Book book = shared_by_two("");
+  book.run_to<Add>(Purpose::accumulate);
+  EXPECT_EQ(first_of_each(book), (Values{2.5, 5, 40, 80}))
+      << "(1 + 4) / 2, its double, (16 + 64) / 2, its double";
+  book.run_to<Add>(Purpose::accumulate);
+  EXPECT_EQ(first_of_each(book), (Values{5, 10, 80, 160}));
+  book.run_to_finish(0);
+  EXPECT_EQ(first_of_each(book), (Values{42.5, 85, 42.5, 85})) << "2 * 85 / 4, and its double";
+  EXPECT_EQ(book.first_clause(), "");
+}
+
+TEST(WorkedExampleB39, SharersThatSumMakeADistributedWeightTooLarge) {
+  Book book = shared_by_two("B-39-gtp");
+  book.run_to_finish(0);
+  EXPECT_EQ(first_of_each(book), (Values{85, 170, 85, 170}))
+      << "1/2, as many as reduce together, instead of 1/4";
+}
+
+TEST(WorkedExampleQ11, RowsThatAreNotAddedAreLost) {
+  Book book = shared_by_two("M-W21-gtp");
+  book.run_to_finish(0);
+  EXPECT_EQ(first_of_each(book), (Values{21.25, 42.5, 21.25, 42.5}));
+  EXPECT_EQ(book.first_clause(), "W21");
 }
 
 }  // namespace

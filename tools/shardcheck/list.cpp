@@ -163,9 +163,9 @@ Table list_owner_rows() {
 }
 
 Table list_producers() {
-  Table table({"producer", "what it is", "in a scenario", "what it does, or why it is not modelled"});
+  Table table({"producer", "what it is", "in a scenario", "what it does"});
   for (const ProducerKind& kind : producer_kinds())
-    table.row({kind.id, kind.what, kind.scenario.empty() ? "not modelled" : kind.scenario, kind.remark});
+    table.row({kind.id, kind.what, kind.scenario, kind.remark});
   return table;
 }
 

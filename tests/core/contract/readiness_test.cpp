@@ -81,6 +81,21 @@ TEST(Readiness, WithoutAHookIsTheLaunchAfterTheLastWrite) {
       << "a lease's window ends with its microbatch";
 }
 
+TEST(Readiness, OfADistributedWeightFollowsTheAdditionOfItsRows) {
+  static constexpr auto kUse = [](TinyPlan& p) {
+    p.plan.parameters[0].shards = 1;
+    begin(p), p.open(), p.write(0, p.slot);
+  };
+  static constexpr auto kAdd = [](TinyPlan& p) {
+    p.op(Add{}, Purpose::accumulate, kCompute, TinyPlan::w).on(p.of_w(p.slot)).on(p.of_w(p.main));
+    p.close();
+  };
+  EXPECT_EQ(found([](TinyPlan& p) { kUse(p), kAdd(p), ready(p), p.all_reduce(p.main); }), "")
+      << "the scratch that goes back ends no window";
+  EXPECT_EQ(found([](TinyPlan& p) { kUse(p), ready(p), kAdd(p), p.all_reduce(p.main); }),
+            "W20 op 5 rank 0, W20 op 5 rank 1");
+}
+
 TEST(Readiness, IsWaitedForByTheLaunch) {
   EXPECT_EQ(found([](TinyPlan& p) { begin(p), p.write(1, p.main), p.all_reduce(p.main), ready(p); }),
             "W20 op 4 rank 0, W20 op 4 rank 1");

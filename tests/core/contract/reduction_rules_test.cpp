@@ -49,6 +49,40 @@ TEST(ReductionRules, StaleBytesOfSomeRanksOnly) {
   });
 }
 
+/// The product of a distributed weight into its scratch; so many ranks share the weight.
+void begin_shared(TinyPlan& p, std::int32_t shards = 2) {
+  p.plan.parameters[0].shards = shards;
+  p.begin_step(), p.zero(p.all(p.main)), p.open(), p.write(0, p.slot);
+}
+void reduce_shards(TinyPlan& p) {
+  p.op(Communicate{Collective::reduce_scatter, Reduction::sum, 2}, Purpose::reduce_shards, kCompute,
+       TinyPlan::w)
+      .on(p.all(p.slot))
+      .on_each([&](std::int32_t i) { return TinyPlan::slice(p.slot, i); });
+}
+void add_rows(TinyPlan& p) {
+  p.op(Add{}, Purpose::accumulate, kCompute, TinyPlan::w)
+      .on_each([&](std::int32_t i) { return TinyPlan::slice(p.slot, i); })
+      .on({p.main, 0, TinyPlan::kSlice});
+}
+
+TEST(ReductionRules, RowsOfADistributedWeight) {
+  expect_rows({
+      {"reduced by the producer, added, reduced by the owner over another axis",
+       [](TinyPlan& p) { begin_shared(p), reduce_shards(p), add_rows(p), p.close(), p.all_reduce(p.main); },
+       ""},
+      {"added without the producer's reduction", [](TinyPlan& p) { begin_shared(p), add_rows(p); }, "W21"},
+      {"the same of a group of one", [](TinyPlan& p) { begin_shared(p, 1), add_rows(p); }, ""},
+      {"reduced twice over one axis",
+       [](TinyPlan& p) { begin_shared(p), reduce_shards(p), reduce_shards(p); }, "W27 W28"},
+      {"reduced and not added", [](TinyPlan& p) { begin_shared(p), reduce_shards(p), p.close(); }, "W21"},
+      {"added twice", [](TinyPlan& p) { begin_shared(p), reduce_shards(p), add_rows(p), add_rows(p); },
+       "W26"},
+      {"added after the owner has reduced",
+       [](TinyPlan& p) { begin_shared(p), reduce_shards(p), p.all_reduce(p.main), add_rows(p); }, "W21"},
+  });
+}
+
 /// The two ranks sum their copies of the weight, as if they were of two pipeline stages.
 void tie(TinyPlan& p) {
   p.plan.parameters[0].tied = true;

@@ -123,6 +123,14 @@ TEST(Soundness, R4NeedsEveryParameterInMicrobatchZero) {
   EXPECT_TRUE(is_sound(s));
 }
 
+TEST(Soundness, R4DoesNotZeroWhatADistributedWeightAddsTo) {
+  Scenario s = tied(WriteMode::r4, Strategy::megatron_ddp, Producer::distributed, Producer::distributed);
+  EXPECT_FALSE(is_sound(s));
+  s.write_mode = WriteMode::te_module;
+  s.first_microbatch = FirstMicrobatch::index;
+  EXPECT_TRUE(is_sound(s)) << "no proxy chooses its beta";
+}
+
 // wgrad 3.4: an unshard between a fused use and its hook lowers the flag.
 TEST(Soundness, AUseInAnotherUnitLosesItsFlag) {
   Scenario s = tied(WriteMode::r3, Strategy::fsdp_optim_grads, Producer::fused, Producer::fused);

@@ -16,7 +16,7 @@ TEST(ProducerCatalogue, NamesWhatAScenarioCanSay) {
   int number = 0;
   for (const ProducerKind& kind : producer_kinds()) {
     EXPECT_EQ(kind.id, "Q" + std::to_string(++number));
-    EXPECT_FALSE(kind.what.empty() || kind.remark.empty()) << kind.id;
+    EXPECT_FALSE(kind.what.empty() || kind.scenario.empty() || kind.remark.empty()) << kind.id;
     if (kind.scenario.starts_with("fault ")) {
       EXPECT_NE(find_fault(kind.scenario.substr(6)), nullptr) << kind.id;
     }

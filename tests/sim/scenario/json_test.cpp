@@ -54,7 +54,7 @@ TEST(Json, WrongTypes) {
        ": mesh.ranks: null is not a whole number written in digits; give 1 to 1024"},
       {"{\"ranks\": 2}", "[1]",
        ": mesh: a list of 1 is not an object with the fields ranks, tensor, stages, expert_parallel, "
-       "outer, outer_mode"},
+       "gtp, outer, outer_mode"},
       {"\"name\": \"w0\"", "\"name\": 7", ": parameters[0].name: 7 is not a text in quotes"},
   });
 }

@@ -59,6 +59,7 @@ const std::vector<Field>& fields() {
       {"tensor", "/mesh/tensor", {}},
       {"stages", "/mesh/stages", {}},
       {"expert_parallel", "/mesh/expert_parallel", {}},
+      {"gtp", "/mesh/gtp", {}},
       {"outer", "/mesh/outer", {}},
       {"outer_mode", "/mesh/outer_mode", names<OuterMode>(2)},
       {"steps", "/schedule/steps", {}},
