@@ -1,6 +1,7 @@
 #include "properties/generate/random_calls.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -99,6 +100,28 @@ void draw_routes(Draw& draw, const std::vector<std::int32_t>& experts, Scenario&
   }
 }
 
+std::vector<Silence> silences_of(const Scenario& s, std::int32_t parameter) {
+  std::vector<Silence> found;
+  std::ranges::copy_if(s.silent, std::back_inserter(found),
+                       [&](const Silence& silence) { return silence.parameter == parameter; });
+  return found;
+}
+
+/// The member gets what the experts of a call have in common; false where it had it.
+bool match(std::int32_t member, std::int32_t model, Scenario& s) {
+  const ScenarioParameter& from = s.parameters[static_cast<std::size_t>(model)];
+  ScenarioParameter& to = s.parameters[static_cast<std::size_t>(member)];
+  std::vector<Silence> silences = silences_of(s, model);
+  for (Silence& silence : silences) silence.parameter = member;
+  if (to.shape == from.shape && to.thaws_at == from.thaws_at && silences_of(s, member) == silences)
+    return false;
+  to.shape = from.shape;
+  to.thaws_at = from.thaws_at;
+  std::erase_if(s.silent, [&](const Silence& silence) { return silence.parameter == member; });
+  s.silent.insert(s.silent.end(), silences.begin(), silences.end());
+  return true;
+}
+
 }  // namespace
 
 void draw_experts(Draw& draw, Focus focus, Scenario& s) {
@@ -114,20 +137,13 @@ void draw_experts(Draw& draw, Focus focus, Scenario& s) {
 }
 
 void match_experts(Scenario& s) {
-  for (const GroupedCall& call : calls_of(s)) {
-    const std::int32_t leader = s.uses[call.first].parameter;
-    const ScenarioParameter first = s.parameters[static_cast<std::size_t>(leader)];
-    for (std::size_t u = call.first + 1; u < call.last; ++u) {
-      const std::int32_t member = s.uses[u].parameter;
-      s.parameters[static_cast<std::size_t>(member)].shape = first.shape;
-      s.parameters[static_cast<std::size_t>(member)].thaws_at = first.thaws_at;
-      std::erase_if(s.silent, [&](const Silence& silence) { return silence.parameter == member; });
-      const std::vector<Silence> silences = s.silent;
-      for (Silence silence : silences) {
-        if (silence.parameter != leader) continue;
-        silence.parameter = member;
-        s.silent.push_back(silence);
-      }
+  // A weight may be of several calls: what the first of all parameters has spreads from call to call.
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const GroupedCall& call : calls_of(s)) {
+      std::int32_t model = s.uses[call.first].parameter;
+      for (std::size_t u = call.first; u < call.last; ++u) model = std::min(model, s.uses[u].parameter);
+      for (std::size_t u = call.first; u < call.last; ++u) changed |= match(s.uses[u].parameter, model, s);
     }
   }
 }

@@ -10,8 +10,8 @@ namespace shardcheck {
 /// Makes a weight the first of several experts of one call, or lets it hold several; routes tokens to them.
 void draw_experts(Draw& draw, Focus focus, Scenario& scenario);
 
-/// Gives the members of a call the shape, the thawing and the silences of the first, whatever was drawn
-/// since.
+/// Gives the members of a call the shape, the thawing and the silences of the one that is listed first among
+/// the parameters, whatever was drawn since.
 void match_experts(Scenario& scenario);
 
 }  // namespace shardcheck

@@ -156,7 +156,7 @@ void draw_data(Draw& draw, Scenario& s) {
   const std::int64_t spare = draw.below(4);
   if (wants_provenance && s.loss == Loss::per_token) make_tokens_exact(s);
   const bool fits = wants_provenance && has_exact_scale(s) && make_room(s, spare);
-  match_experts(s);  // which takes room from an expert that has more gradients than the first of its call
+  match_experts(s);  // which may take room from one that has more gradients than another
   match_distributed(s);
   s.data = fits && has_room(s) ? DataMode::provenance : DataMode::integers;
   round_up_shapes(s);

