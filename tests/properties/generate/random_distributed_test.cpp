@@ -13,7 +13,7 @@
 namespace shardcheck {
 namespace {
 
-Scenario drawn(std::uint64_t seed) {
+Scenario drawn_distributed(std::uint64_t seed) {
   Draw draw(seed, 12);
   return random_scenario(draw, Focus::persistent);
 }
@@ -22,7 +22,7 @@ TEST(RandomDistributed, AreValidSurviveAFileAndShowNothing) {
   const auto backend = make_backend("cpu", {.profile = "ideal"});
   int shared = 0, alone = 0;
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
-    const Scenario s = drawn(seed);
+    const Scenario s = drawn_distributed(seed);
     if (!has_distributed(s)) continue;
     validate(s, "drawn");
     EXPECT_EQ(scenario_from_json(to_json(s), "f.json"), s);
@@ -35,8 +35,8 @@ TEST(RandomDistributed, AreValidSurviveAFileAndShowNothing) {
 }
 
 TEST(RandomDistributed, ShrinkToAnOrdinaryWeight) {
-  Scenario s = drawn(0);
-  for (std::uint64_t seed = 1; !has_distributed(s) || s.gtp == 1; ++seed) s = drawn(seed);
+  Scenario s = drawn_distributed(0);
+  for (std::uint64_t seed = 1; !has_distributed(s) || s.gtp == 1; ++seed) s = drawn_distributed(seed);
   for (auto smaller = shrinks(s); !smaller.empty(); smaller = shrinks(s)) s = smaller.front();
   EXPECT_FALSE(has_distributed(s));
   EXPECT_EQ(s.gtp, 1);
