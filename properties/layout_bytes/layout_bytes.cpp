@@ -10,6 +10,7 @@
 #include "core/shadow.h"
 #include "properties/layout_bytes/move_plan.h"
 #include "properties/layout_laws/image.h"
+#include "properties/layout_laws/judge.h"
 #include "properties/layout_laws/layout_case.h"
 #include "properties/layout_laws/memory.h"
 
@@ -236,7 +237,8 @@ JudgedCase judge_layout_bytes(Backend& backend, const Case& c) {
   const laws::Case& value = static_cast<const laws::LayoutCase&>(c).value();
   const std::optional<Claim> from = claimed(value.asked);
   if (!from || !has_equal_shards(*from)) return {};
-  const std::optional<Claim> to = value.moved_to ? claimed(*value.moved_to) : std::nullopt;
+  const bool moves = value.moved_to && !laws::has_huge_tensor(*value.moved_to);
+  const std::optional<Claim> to = moves ? claimed(*value.moved_to) : std::nullopt;
   auto* shadow = dynamic_cast<Shadow*>(&backend);
   Backend& candidate = shadow == nullptr ? backend : shadow->candidate();
   JudgedCase judged{.findings = Moved(candidate, *from, to ? &*to : nullptr).run()};

@@ -39,13 +39,8 @@ bool is_small(const Claim& claim) {
   return storage_of(claim) <= kMostStorage && can_move(claim);
 }
 
-/// A frozen tensor that the source holds nowhere may still be too large for the target to write out.
-bool has_huge_tensor(const Asked& asked) {
-  return std::ranges::any_of(asked.parameters, [](const auto& p) { return p.numel() > kMostStorage; });
-}
-
 void judge_move(const Claim& claim, const Asked& target, Verdict& verdict) {
-  if (has_huge_tensor(target)) return;
+  if (has_huge_tensor(target)) return;  // even one that is frozen, and that the source holds nowhere
   std::optional<Claim> other;
   try {
     other = claim_of(target);
@@ -56,6 +51,10 @@ void judge_move(const Claim& claim, const Asked& target, Verdict& verdict) {
 }
 
 }  // namespace
+
+bool has_huge_tensor(const Asked& asked) {
+  return std::ranges::any_of(asked.parameters, [](const auto& p) { return p.numel() > kMostStorage; });
+}
 
 void judge_claim(const Claim& claim, std::int64_t choice, Verdict& verdict) {
   const Facts facts(claim);

@@ -30,6 +30,9 @@ struct Verdict {
 /// Bytes are moved when a claim needs at most this many elements of storage over all ranks.
 inline constexpr std::int64_t kMostStorage = std::int64_t{1} << 16;
 
+/// True when a tensor is too large for a layout to write out that cuts inside rows: it has a segment a row.
+bool has_huge_tensor(const Asked& asked);
+
 /// All laws. A layout that refuses the model, or whose sizes do not fit 64 bits, must do so twice alike.
 Verdict judge(const Case& of);
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "backends/registry.h"
 #include "properties/layout_laws/layout_case.h"
 #include "properties/runner.h"
@@ -51,6 +53,25 @@ TEST(LayoutBytes, LayoutsWithoutEqualShardsMoveNothing) {
   const JudgedCase judged = judge_layout_bytes(*backend, whole);
   EXPECT_TRUE(judged.findings.empty());
   EXPECT_TRUE(judged.situations.empty());
+}
+
+/// Seed 29 of a million cases: the tensor is frozen, so the first layout holds nothing of it; the second cuts
+/// its columns, which makes a segment of each of 2^40 rows.
+TEST(LayoutBytes, AHugeFrozenTensorIsNotWrittenOutByTheSecondLayout) {
+  const auto backend = make_backend("cpu", {.profile = "ideal"});
+  laws::Case value{.asked = {"megatron-ddp", {{.name = "P0", .shape = {4, 4}}}, layout::mesh_of(2), {}}};
+  value.asked.parameters.push_back(
+      {.name = "P1", .shape = {std::int64_t{1} << 40, 2}, .requires_grad = false});
+  value.moved_to = value.asked;
+  value.moved_to->layout = "dtensor-nd";
+  value.moved_to->configuration.placements = {{layout::Placement::Kind::shard, 1}};
+  const JudgedCase judged = judge_layout_bytes(*backend, laws::LayoutCase(value));
+  EXPECT_TRUE(judged.findings.empty());
+  EXPECT_EQ(
+      judged.situations,
+      std::vector<std::size_t>{static_cast<std::size_t>(
+          std::ranges::find(layout_bytes_situations(), "gathered and reduce-scattered under megatron-ddp") -
+          layout_bytes_situations().begin())});
 }
 
 }  // namespace
