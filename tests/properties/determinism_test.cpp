@@ -13,7 +13,7 @@ namespace shardcheck::tests {
 namespace {
 
 /// A repeated weight and another on four ranks.
-Scenario busy(Strategy strategy) {
+Scenario rounding_job(Strategy strategy) {
   Scenario s = base(strategy);
   s.ranks = 4;
   s.parameters[0].shape = {4, 64};
@@ -26,7 +26,7 @@ Scenario busy(Strategy strategy) {
   return s;
 }
 
-std::string broken(Backend& backend, const Scenario& s) {
+std::string sentence_of_w39(Backend& backend, const Scenario& s) {
   std::string text;
   for (const Finding& finding : determinism(backend, s))
     text += finding.clause + ": " + finding.sentence + "\n";
@@ -36,27 +36,28 @@ std::string broken(Backend& backend, const Scenario& s) {
 TEST(Determinism, HoldsOnEveryOwner) {
   const auto cpu = make_backend("cpu", {.profile = "hopper"});
   for (int i = 0; i < kStrategies; ++i) {
-    Scenario s = busy(static_cast<Strategy>(i));
-    EXPECT_EQ(broken(*cpu, s), "") << describe(s);
+    Scenario s = rounding_job(static_cast<Strategy>(i));
+    EXPECT_EQ(sentence_of_w39(*cpu, s), "") << describe(s);
     if (!is_unfused_only(s.strategy)) {
       for (const Execution execution : {Execution::delayed, Execution::graph}) {
         s.execution = execution;
-        EXPECT_EQ(broken(*cpu, s), "") << describe(s);
+        EXPECT_EQ(sentence_of_w39(*cpu, s), "") << describe(s);
       }
     }
     if (!allows_outer(s.strategy)) continue;
     s.outer = 2;
-    EXPECT_EQ(broken(*cpu, s), "") << describe(s);
+    EXPECT_EQ(sentence_of_w39(*cpu, s), "") << describe(s);
   }
 }
 
 TEST(Determinism, AMachineThatDoesNotRepeatItsBitsIsNoticed) {
   Drifting machine(Drifting::Drift::in_every_other_run);
-  EXPECT_NE(broken(machine, busy(Strategy::megatron_ddp_zero1)).find("a second run"), std::string::npos);
+  EXPECT_NE(sentence_of_w39(machine, rounding_job(Strategy::megatron_ddp_zero1)).find("a second run"),
+            std::string::npos);
 }
 
 TEST(Determinism, ExecutionsAreComparedWhereTheyWriteInOneOrder) {
-  Scenario s = busy(Strategy::megatron_ddp);
+  Scenario s = rounding_job(Strategy::megatron_ddp);
   EXPECT_FALSE(executed_eagerly(s)) << "that is what it does";
   for (const Execution execution : {Execution::delayed, Execution::graph}) {
     s.execution = execution;
@@ -68,11 +69,11 @@ TEST(Determinism, ExecutionsAreComparedWhereTheyWriteInOneOrder) {
 }
 
 TEST(Determinism, ScalesAreMovedWhereTheyArePowersOfTwo) {
-  Scenario s = busy(Strategy::megatron_ddp);
+  Scenario s = rounding_job(Strategy::megatron_ddp);
   EXPECT_TRUE(scaled_otherwise(s, Scaling::finalize));
   s.ranks = 3;
   EXPECT_FALSE(scaled_otherwise(s, Scaling::finalize));
-  s = busy(Strategy::megatron_ddp);
+  s = rounding_job(Strategy::megatron_ddp);
   s.comm = DType::f16;
   EXPECT_FALSE(scaled_otherwise(s, Scaling::finalize)) << "it may underflow";
   s.comm = DType::f32;
@@ -81,7 +82,7 @@ TEST(Determinism, ScalesAreMovedWhereTheyArePowersOfTwo) {
 }
 
 TEST(Determinism, IdenticalRanksAreComparedWithOneUpToFour) {
-  Scenario s = busy(Strategy::megatron_ddp);
+  Scenario s = rounding_job(Strategy::megatron_ddp);
   s.silent = {{0, 0, 1, -1}, {1, 0, 0, -1}};
   s.token_counts = {{0, 1, 3}, {2, 0, 0}};
   const auto alike = alike_ranks(s);

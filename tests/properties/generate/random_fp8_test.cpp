@@ -17,7 +17,7 @@
 namespace shardcheck {
 namespace {
 
-Scenario drawn(std::uint64_t seed) {
+Scenario drawn_fp8(std::uint64_t seed) {
   Draw draw(seed, 11);
   return random_scenario(draw, Focus::fp8);
 }
@@ -25,7 +25,7 @@ Scenario drawn(std::uint64_t seed) {
 TEST(RandomFp8, EveryCaseIsValidAndSurvivesAFile) {
   std::set<std::string> recipes;
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
-    const Scenario s = drawn(seed);
+    const Scenario s = drawn_fp8(seed);
     ASSERT_TRUE(s.fp8.has_value());
     validate(s, "drawn");
     EXPECT_EQ(scenario_from_json(to_json(s), "f.json"), s);
@@ -37,7 +37,7 @@ TEST(RandomFp8, EveryCaseIsValidAndSurvivesAFile) {
 TEST(RandomFp8, RightPlansShowNothing) {
   const auto backend = make_backend("cpu", {.profile = "hopper"});
   for (std::uint64_t seed = 0; seed < 150; ++seed) {
-    const Scenario s = drawn(seed);
+    const Scenario s = drawn_fp8(seed);
     const Evidence evidence = examine(*backend, s, seed % 2 == 0 ? Poison::quiet_nan : Poison::large);
     EXPECT_TRUE(evidence.findings.empty()) << evidence.findings.front().sentence << '\n' << to_json(s);
   }
@@ -46,7 +46,7 @@ TEST(RandomFp8, RightPlansShowNothing) {
 TEST(RandomFp8, NothingDependsOnPoison) {
   const auto backend = make_backend("cpu", {.profile = "hopper"});
   for (std::uint64_t seed = 300; seed < 340; ++seed) {
-    const Scenario s = drawn(seed);
+    const Scenario s = drawn_fp8(seed);
     EXPECT_EQ(examine(*backend, s, Poison::quiet_nan).fingerprint,
               examine(*backend, s, Poison::large).fingerprint)
         << to_json(s);
@@ -54,7 +54,7 @@ TEST(RandomFp8, NothingDependsOnPoison) {
 }
 
 TEST(RandomFp8, ShapesAreRaisedToMultiples) {
-  Scenario s = drawn(1);
+  Scenario s = drawn_fp8(1);
   s.fp8->recipe = "te-mxfp8";
   s.parameters = {{.name = "w", .shape = {33, 1}}, {.name = "b", .shape = {5}}};
   round_up_shapes(s);
@@ -63,7 +63,7 @@ TEST(RandomFp8, ShapesAreRaisedToMultiples) {
 }
 
 TEST(RandomFp8, ShrinksTakeTheLifeAwayPieceByPiece) {
-  Scenario s = drawn(2);
+  Scenario s = drawn_fp8(2);
   s.fp8->recompute = true;
   s.fp8->evaluations = {0};
   bool loses_all = false, loses_recompute = false, loses_evaluation = false;

@@ -16,7 +16,7 @@
 namespace shardcheck {
 namespace {
 
-Scenario drawn(std::uint64_t seed) {
+Scenario drawn_pipeline(std::uint64_t seed) {
   Draw draw(seed, 12);
   return random_scenario(draw, Focus::pipeline);
 }
@@ -24,7 +24,7 @@ Scenario drawn(std::uint64_t seed) {
 TEST(RandomStages, EveryCaseIsValidAndSurvivesAFile) {
   int tied = 0, copied = 0, deferred = 0, assigned = 0, clipped = 0;
   for (std::uint64_t seed = 0; seed < 1000; ++seed) {
-    const Scenario s = drawn(seed);
+    const Scenario s = drawn_pipeline(seed);
     validate(s, "drawn");
     EXPECT_EQ(scenario_from_json(to_json(s), "f.json"), s);
     tied += std::ranges::any_of(s.parameters, [](const ScenarioParameter& p) { return p.tied_to >= 0; });
@@ -39,15 +39,15 @@ TEST(RandomStages, EveryCaseIsValidAndSurvivesAFile) {
 TEST(RandomStages, RightPlansShowNothing) {
   const auto backend = make_backend("cpu", {.profile = "ideal"});
   for (std::uint64_t seed = 0; seed < 400; ++seed) {
-    const Scenario s = drawn(seed);
+    const Scenario s = drawn_pipeline(seed);
     const Evidence evidence = examine(*backend, s, seed % 2 == 0 ? Poison::quiet_nan : Poison::large);
     EXPECT_TRUE(evidence.findings.empty()) << evidence.findings.front().sentence << '\n' << to_json(s);
   }
 }
 
 TEST(RandomStages, ShrinkToOneStageWithoutCopiesAndLateGradients) {
-  Scenario s = drawn(0);
-  for (std::uint64_t seed = 1; tied_copy(s, 0) < 0; ++seed) s = drawn(seed);
+  Scenario s = drawn_pipeline(0);
+  for (std::uint64_t seed = 1; tied_copy(s, 0) < 0; ++seed) s = drawn_pipeline(seed);
   for (auto smaller = shrinks(s); !smaller.empty(); smaller = shrinks(s)) s = smaller.front();
   EXPECT_EQ(s.stages, 1);
   EXPECT_EQ(s.tensor, 1);
