@@ -10,6 +10,9 @@ namespace {
 class WorkedExample96 : public WorkedExample {};
 class KnownFault18 : public WorkedExample {};
 class KnownFault05 : public WorkedExample {};
+class FinalizeExtras : public WorkedExample {};
+class WorkedExampleQ11 : public WorkedExample {};
+class WorkedExampleB39 : public WorkedExample {};
 
 /// Two outer groups of two ranks; contribution 4 * microbatch + rank carries that power of four, in an
 /// element of inner rank 0. Sums without a scale: c = 1 until the tokens divide.
@@ -123,7 +126,7 @@ TEST_F(KnownFault18, CopiesThatAreCutDifferently) {
 
 /// A norm under sequence parallelism: each of two tensor-parallel ranks saw its own part of the
 /// tokens. Their gradients are means over the data-parallel ranks (1 and 2, 4 and 8), and then summed.
-TEST(FinalizeExtras, CopiesOfTensorParallelRanksAreSummed) {
+TEST_F(FinalizeExtras, CopiesOfTensorParallelRanksAreSummed) {
   for (const auto& [fault, value, clause] :
        {std::tuple{"", 7.5f, ""}, {"M-W32g", 1.5f, "W32"}, {"M-W32h", 15.0f, "W32"}, {"M-W24b", 3.75f, ""}}) {
     Scenario s = two_by_two(Strategy::megatron_ddp);
@@ -186,7 +189,7 @@ Values first_of_each(Book& book) {
   return values;
 }
 
-TEST(WorkedExampleQ11, TwoRanksAverageTheirRowsAndTwoOwnersAddThem) {
+TEST_F(WorkedExampleQ11, TwoRanksAverageTheirRowsAndTwoOwnersAddThem) {
   Book book = shared_by_two("");
   book.run_to<Add>(Purpose::accumulate);
   EXPECT_EQ(first_of_each(book), (Values{2.5, 5, 40, 80}))
@@ -198,14 +201,14 @@ TEST(WorkedExampleQ11, TwoRanksAverageTheirRowsAndTwoOwnersAddThem) {
   EXPECT_EQ(book.first_clause(), "");
 }
 
-TEST(WorkedExampleB39, SharersThatSumMakeADistributedWeightTooLarge) {
+TEST_F(WorkedExampleB39, SharersThatSumMakeADistributedWeightTooLarge) {
   Book book = shared_by_two("B-39-gtp");
   book.run_to_finish(0);
   EXPECT_EQ(first_of_each(book), (Values{85, 170, 85, 170}))
       << "1/2, as many as reduce together, instead of 1/4";
 }
 
-TEST(WorkedExampleQ11, RowsThatAreNotAddedAreLost) {
+TEST_F(WorkedExampleQ11, RowsThatAreNotAddedAreLost) {
   Book book = shared_by_two("M-W21-gtp");
   book.run_to_finish(0);
   EXPECT_EQ(first_of_each(book), (Values{21.25, 42.5, 21.25, 42.5}));
