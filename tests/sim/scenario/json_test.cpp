@@ -119,7 +119,8 @@ TEST(Json, UnknownEnumeratorsListTheKnownOnes) {
        "megatron-fsdp-v1/no_shard, megatron-fsdp-v1/optim, megatron-fsdp-v1/optim_grads, "
        "megatron-fsdp-v1/optim_grads_params, megatron-fsdp-v2, fsdp2, deepspeed-1, deepspeed-2, deepspeed-3"},
       {"\"R5\"", "\"r5\"",
-       ": protocol.write_mode: \"r5\" is unknown; known are te-module, te-ops, R1, R2, R3, R4, R5, R6, R7, R8"},
+       ": protocol.write_mode: \"r5\" is unknown; known are te-module, te-ops, R1, R2, R3, R4, R5, R6, R7, "
+       "R8"},
       {"\"bf16\"", "\"e4m3\"", ": parameters[0].dtype: \"e4m3\" is unknown; known are f32, bf16, f16"},
       {"\"mean\"", "1", ": numerics.loss: 1 is unknown; known are mean, per_token"},
   });
