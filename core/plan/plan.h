@@ -39,6 +39,7 @@ struct Buffer {
   BufferRole role{};
   DType dtype = DType::f32;
   std::int64_t numel = 0;
+  bool on_host = false;  ///< in page-locked memory of the host, which a device reads and writes too
 };
 
 /// A parameter as far as a plan speaks of it.

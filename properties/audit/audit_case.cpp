@@ -173,6 +173,7 @@ std::string inexpressible(const Scenario& s) {
   if (s.outer != 1) return "mesh.outer must be 1: the outer axis of a framework is adapter.replicas";
   if (s.sync != Scenario{}.sync || s.outer_sync != Scenario{}.outer_sync || !s.zeroing)
     return "switches of the owner stand in the adapter: sync, all_reduce, zero_grad";
+  if (s.offload) return "owner.offload must be false: no adapter moves gradients to the host";
   if (s.loop != LoopEvents{})
     return "schedule.recompute, aborts and resumes must be left out: the probe's loop goes straight on";
   if (s.stages != 1) return "mesh.stages must be 1: the probe has no pipeline";

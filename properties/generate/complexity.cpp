@@ -83,6 +83,8 @@ Complexity complexity_of(const Scenario& s) {
           static_cast<std::int64_t>(s.outer_mode),
           s.sync == Sync::last,
           s.outer_sync == Sync::every,
+          static_cast<std::int64_t>(s.reshard),
+          s.offload,
           static_cast<std::int64_t>(s.loss),
           static_cast<std::int64_t>(s.scaling),
           s.main_grad != DType::f32,

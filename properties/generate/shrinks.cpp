@@ -66,6 +66,8 @@ void repair(Scenario& s) {
     s.outer_mode = OuterMode::replicate;
   if (s.strategy != Strategy::fsdp2) s.sync = Sync::every;
   if (s.strategy != Strategy::fsdp2 || s.outer == 1) s.outer_sync = Sync::last;
+  if (!has_reshard(s)) s.reshard = Reshard::after_forward;
+  s.offload &= allows_offload(s.strategy);
   mend_loop(s);
   mend_calls(s);
   const bool fuses = std::ranges::count(s.uses, Producer::fused, &ScenarioUse::producer) > 0;
@@ -192,6 +194,8 @@ void try_protocol(Candidates& to, const Scenario& s) {
   to.try_value(&Scenario::outer_mode, OuterMode::replicate);
   to.try_value(&Scenario::sync, Sync::every);
   to.try_value(&Scenario::outer_sync, Sync::last);
+  to.try_value(&Scenario::reshard, Reshard::after_forward);
+  to.try_value(&Scenario::offload, false);
 }
 
 void try_numerics(Candidates& to) {

@@ -69,8 +69,7 @@ void distributed(Scenario& s) {
   s.fp8.reset();
   if (!is_megatron_ddp(s.strategy))
     s.strategy = has_leases(s.strategy) ? Strategy::megatron_ddp_zero1 : Strategy::megatron_ddp;
-  s.sync = Sync::every;
-  s.outer_sync = Sync::last;
+  prepare::without_switches(s);
   s.outer = 1;
   s.outer_mode = OuterMode::replicate;
   s.ranks = 4;

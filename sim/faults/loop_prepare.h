@@ -51,8 +51,7 @@ inline void unfused_owner(Scenario& s, Strategy strategy) {
   s.strategy = strategy;
   s.outer = 1;
   s.outer_mode = OuterMode::replicate;
-  s.sync = Sync::every;
-  s.outer_sync = Sync::last;
+  prepare::without_switches(s);
   s.execution = Execution::eager;
   s.write_mode = WriteMode::r5;
   for (ScenarioUse& use : s.uses) use.producer = Producer::unfused;

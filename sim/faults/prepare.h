@@ -37,12 +37,18 @@ inline void two_ranks(Scenario& s) {
   s.ranks = 2;
   s.expert_parallel = 1;
 }
+/// No switch that only some owners have.
+inline void without_switches(Scenario& s) {
+  s.sync = Sync::every;
+  s.outer_sync = Sync::last;
+  s.reshard = Reshard::after_forward;
+  s.offload = false;
+}
 /// An owner of the same kind whose producers may be fused.
 inline void fusing_owner(Scenario& s) {
   if (!is_unfused_only(s.strategy)) return;
   s.strategy = has_leases(s.strategy) ? Strategy::fsdp_optim_grads : Strategy::megatron_ddp_zero1;
-  s.sync = Sync::every;
-  s.outer_sync = Sync::last;
+  without_switches(s);
 }
 /// A protocol whose fused uses write the destination themselves.
 inline void writing(Scenario& s) {
@@ -85,8 +91,7 @@ inline void hybrid(Scenario& s) {
   reference(s);
   s.fp8.reset();
   if (s.strategy != Strategy::fsdp_optim_grads_params) s.strategy = Strategy::fsdp_optim_grads;
-  s.sync = Sync::every;
-  s.outer_sync = Sync::last;
+  without_switches(s);
   s.ranks = 4;
   s.expert_parallel = 1;
   s.outer = 2;
@@ -105,8 +110,7 @@ inline void summing_owner(Scenario& s) {
   s.fp8.reset();
   if (!is_megatron_ddp(s.strategy) && !is_megatron_fsdp_v1(s.strategy))
     s.strategy = has_leases(s.strategy) ? Strategy::fsdp_optim_grads : Strategy::megatron_ddp_zero1;
-  s.sync = Sync::every;
-  s.outer_sync = Sync::last;
+  without_switches(s);
   s.outer = 1;
   s.outer_mode = OuterMode::replicate;
   two_ranks(s);
@@ -168,6 +172,8 @@ inline void repair(Scenario& s) {
     s.outer_mode = OuterMode::replicate;
   if (s.strategy != Strategy::fsdp2) s.sync = Sync::every;
   if (s.strategy != Strategy::fsdp2 || s.outer == 1) s.outer_sync = Sync::last;
+  if (!has_reshard(s)) s.reshard = Reshard::after_forward;
+  s.offload &= allows_offload(s.strategy);
   mend_loop(s);
   mend_calls(s);
   s.staging &= allows_staging(s);

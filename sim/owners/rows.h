@@ -36,6 +36,10 @@ enum class Row : std::uint8_t {
   stage_weights,     ///< weights are gathered through the gradient buffer
   outer,             ///< the outer reduction of the last microbatch
   outer_every,       ///< the outer reduction of every microbatch
+  gather_weights,    ///< a unit's weights are gathered and become whole
+  keep_weights,      ///< and are left whole for a later pass
+  reshard,           ///< and are given up but for the own piece
+  offload,           ///< a reduced gradient is moved to the host
   rewrite_flags,     ///< an unshard rewrites today's flags
   sum_tied,          ///< finalize sums the copies of a weight that two pipeline stages have
   sum_tensor,        ///< finalize sums the copies of a parameter that tensor-parallel ranks have
@@ -43,7 +47,7 @@ enum class Row : std::uint8_t {
   clip,              ///< finalize clips the reduced gradient
   finish,            ///< the step's gradients become readable
 };
-inline constexpr int kRows = 27;
+inline constexpr int kRows = 31;
 
 using RowSet = std::bitset<kRows>;
 

@@ -154,6 +154,8 @@ std::string describe_fp8(const Scenario& s) {
                                             : ", masters from dequantised codes";
   if (fp8.transposes == Transposes::keep) text += ", transposes kept";
   if (fp8.recompute) text += ", forward recomputed in backward";
+  if (s.reshard == Reshard::after_backward) text += ", kept whole from a forward to its backward";
+  if (s.reshard == Reshard::after_step) text += ", kept whole until a step's last backward";
   const auto steps = [](const std::vector<std::int32_t>& list) {
     return fmt::format("{} {}", list.size() == 1 ? "step" : "steps", fmt::join(list, ", "));
   };

@@ -59,8 +59,8 @@ class ParameterNames {
 };
 
 void read_owner(const Field& owner, Scenario& to) {
-  owner.expect_object(
-      {"strategy", "bucket_size", "overlap", "slots", "zeroing", "staging", "sync", "outer_sync"});
+  owner.expect_object({"strategy", "bucket_size", "overlap", "slots", "zeroing", "staging", "sync",
+                       "outer_sync", "reshard", "offload"});
   to.strategy = owner.at("strategy").one_of<Strategy>(kStrategies);
   read(owner, "bucket_size", limits::kBucketSize, to.bucket_size);
   read(owner, "overlap", to.overlap);
@@ -69,6 +69,8 @@ void read_owner(const Field& owner, Scenario& to) {
   read(owner, "staging", to.staging);
   read(owner, "sync", 2, to.sync);
   read(owner, "outer_sync", 2, to.outer_sync);
+  read(owner, "reshard", 3, to.reshard);
+  read(owner, "offload", to.offload);
 }
 
 void read_protocol(const Field& protocol, Scenario& to) {

@@ -41,6 +41,8 @@ ordered_json owner_of(const Scenario& s, const Scenario& preset) {
   write_unless(owner, "staging", s.staging, preset.staging);
   write_unless(owner, "sync", s.sync, preset.sync);
   write_unless(owner, "outer_sync", s.outer_sync, preset.outer_sync);
+  write_unless(owner, "reshard", s.reshard, preset.reshard);
+  write_unless(owner, "offload", s.offload, preset.offload);
   return owner;
 }
 

@@ -32,6 +32,11 @@ std::string_view name_of(Sync sync) {
   return sync == Sync::every ? "every" : "last";
 }
 
+std::string_view name_of(Reshard reshard) {
+  constexpr std::string_view names[] = {"after-forward", "after-backward", "after-step"};
+  return names[static_cast<int>(reshard)];
+}
+
 std::string_view name_of(WriteMode mode) {
   constexpr std::string_view names[] = {"te-module", "te-ops", "R1", "R2", "R3",
                                         "R4",        "R5",     "R6", "R7", "R8"};
@@ -267,6 +272,7 @@ std::string describe(const Scenario& scenario) {
         scenario.outer_mode == OuterMode::replicate ? "hold replicas of all shards" : "share every shard");
   if (scenario.staging) text += " Weights are gathered through the gradient buffer before each step.";
   if (scenario.sync == Sync::last) text += " Microbatches are summed unsharded, and reduced in the last.";
+  if (scenario.offload) text += " Reduced gradients and masters lie in the host's memory.";
   text += describe_loop(scenario);
   text += describe_fp8(scenario);
   if (!scenario.zeroing) text += " The owner does not zero.";

@@ -58,6 +58,11 @@ constexpr bool allows_outer(Strategy s) {
   return s == Strategy::megatron_ddp_zero1 || (s >= Strategy::fsdp_optim_grads && s <= Strategy::fsdp2);
 }
 
+/// True where reduced gradients may be moved to the host, whose optimizer reads them.
+constexpr bool allows_offload(Strategy s) {
+  return s == Strategy::fsdp2 || s == Strategy::deepspeed_2 || s == Strategy::deepspeed_3;
+}
+
 /// What the outer groups of a hybrid mesh have in common (wgrad 3.4, outer modes).
 enum class OuterMode : std::uint8_t {
   replicate,  ///< HSDP: every outer group has all the shards; their sums are all-reduced
@@ -68,6 +73,15 @@ std::string_view name_of(OuterMode mode);
 /// In which microbatches a reduction runs, where the owner has a switch for it (wgrad 3.6).
 enum class Sync : std::uint8_t { every, last };
 std::string_view name_of(Sync sync);
+
+/// When FSDP2 gives up the whole weights that it gathered: set_reshard_after_forward and
+/// set_reshard_after_backward (wgrad 3.6).
+enum class Reshard : std::uint8_t {
+  after_forward,   ///< at the end of every pass
+  after_backward,  ///< a forward leaves them to its backward
+  after_step,      ///< in the last microbatch's backward: one gather a step
+};
+std::string_view name_of(Reshard reshard);
 
 /// Which predicate chooses beta, and whose hooks run (wgrad 4.2 and 4.4).
 enum class WriteMode : std::uint8_t {
@@ -218,6 +232,8 @@ struct Scenario {
   bool staging = false;          ///< weights are gathered through the gradient buffer before each step
   Sync sync = Sync::every;       ///< FSDP2: when shards are reduced; last: microbatches are summed unsharded
   Sync outer_sync = Sync::last;  ///< when the outer reduction runs; every: FSDP2 only
+  Reshard reshard = Reshard::after_forward;  ///< FSDP2 with FP8 weights: how long they stay whole
+  bool offload = false;                      ///< reduced gradients and masters lie in the host's memory
 
   WriteMode write_mode = WriteMode::r5;
   FirstMicrobatch first_microbatch = FirstMicrobatch::none;
@@ -345,6 +361,11 @@ inline bool allows_staging(const Scenario& s) {
   return s.strategy == Strategy::megatron_ddp_zero1 && s.zeroing && s.write_mode != WriteMode::r4 &&
          s.outer == 1 && s.stages == 1 && s.tensor == 1 && !s.fp8 && s.loop.aborts.empty() &&
          s.loop.resumes.empty() && !has_distributed(s);
+}
+
+/// True where the owner has a choice how long gathered weights stay whole.
+inline bool has_reshard(const Scenario& s) {
+  return s.strategy == Strategy::fsdp2 && s.fp8.has_value();
 }
 
 /// True when param.grad of the parameter is a local sum that fused uses add to (R8).

@@ -174,6 +174,17 @@ void judge_copies(const Scenario& s, std::size_t index, const std::string& path,
 void judge_owner(const Scenario& s, const Judge& judge) {
   judge.in_range("owner.bucket_size", s.bucket_size, limits::kBucketSize);
   judge.in_range("owner.slots", s.slots, limits::kSlots);
+  if (s.reshard != Reshard::after_forward && !has_reshard(s))
+    judge.fail("owner.reshard",
+               fmt::format("\"{}\" is a switch of fsdp2 with FP8 weights, and this is {} {}; use "
+                           "\"after-forward\"",
+                           name_of(s.reshard), name_of(s.strategy), s.fp8 ? "with them" : "without"));
+  if (s.offload && !allows_offload(s.strategy))
+    judge.fail("owner.offload",
+               fmt::format("gradients are moved to the host by fsdp2, deepspeed-2 and deepspeed-3, and the "
+                           "strategy is {}; use false",
+                           name_of(s.strategy)));
+  if (s.offload) judge.fail("owner.offload", "true is not planned yet; use false");
   if (s.staging && !allows_staging(s))
     judge.fail(
         "owner.staging",

@@ -52,6 +52,8 @@ const std::vector<Field>& fields() {
       {"staging", "/owner/staging", booleans},
       {"sync", "/owner/sync", names<Sync>(2)},
       {"outer_sync", "/owner/outer_sync", names<Sync>(2)},
+      {"reshard", "/owner/reshard", names<Reshard>(3)},
+      {"offload", "/owner/offload", booleans},
       {"write_mode", "/protocol/write_mode", names<WriteMode>(kWriteModes)},
       {"first_microbatch", "/protocol/first_microbatch", names<FirstMicrobatch>(3)},
       {"execution", "/protocol/execution", names<Execution>(3)},
