@@ -13,7 +13,7 @@ namespace shardcheck {
 
 /// How complex a scenario is, most important first: steps, microbatches, ranks, parameters, uses... All
 /// entries are at least 0, so there is no endless descent.
-using Complexity = std::array<std::int64_t, 49>;
+using Complexity = std::array<std::int64_t, 51>;
 Complexity complexity_of(const Scenario& scenario);
 
 /// The simplest name of a parameter, "w0".
