@@ -171,6 +171,7 @@ const std::vector<Property>& table() {
       {.id = "owner-rows",
        .sentence = "every row of every owner's state machine is taken, and none ends in a breach",
        .clauses = {"W1", "W2"},
+       .focus = Focus::owners,
        .check = examined,
        .situations = owner_row_names,
        .reached = owner_rows_of},

@@ -34,6 +34,7 @@ enum class Focus : std::uint8_t {
   pipeline,       ///< stages, weights tied across them, late gradients, clipping
   recompute,      ///< forward runs again in backward
   interrupted,    ///< steps given up, processes resumed
+  owners,         ///< every owner, some with weights in FP8
   sync,           ///< reductions in every microbatch or in the last, in backward or after it
 };
 

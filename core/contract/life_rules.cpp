@@ -285,7 +285,8 @@ void LifeRules::copy(const Op& op) {
     Ranges ranges = moved(read(op, 0, i), from, to);
     for (ByteRange& range : ranges) range.stamp.precision = narrower(range.stamp.precision, type);
     if (role == BufferRole::master) master_written(op, ranges, rank(op, i));
-    if (role == plan_.buffer(from.buffer).role) saved_.insert({from.buffer.value, from.offset});
+    const bool is_saved = role == plan_.buffer(from.buffer).role && !is_of_copy(to);
+    if (is_saved) saved_.insert({from.buffer.value, from.offset});
     if (!ranges.empty() && ranges.front().stamp.parameter >= 0)
       note(ranges.front().stamp.parameter,
            fmt::format(

@@ -110,6 +110,8 @@ class LifeRules {
   void judge_scales(const Op& op, std::int32_t i, const Use& use, const Stamp& codes);
   void judge_direction(const Op& op, std::int32_t i, const Use& use, const Stamp& codes);
   const WeightCopy* copy_at(ParamId parameter, View codes) const;
+  /// True where the codes are those of a copy that products read.
+  bool is_of_copy(View codes) const;
   std::string_view what_lies_at(ParamId parameter, View codes) const;
   void judge_orphans(const Op& op);
 

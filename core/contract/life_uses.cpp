@@ -22,6 +22,11 @@ std::string_view pass_of(const Op& op) {
   }
 }
 
+bool is_inside(View whole, View part) {
+  return whole.buffer == part.buffer && part.offset >= whole.offset &&
+         part.offset + part.numel <= whole.offset + whole.numel;
+}
+
 std::string_view copy_name(const Stamp& codes) {
   return codes.direction == Direction::column ? "the column copy" : "codes";
 }
@@ -30,11 +35,14 @@ std::string_view copy_name(const Stamp& codes) {
 
 const WeightCopy* LifeRules::copy_at(ParamId parameter, View codes) const {
   for (const WeightCopy& copy : plan_.weight_copies) {
-    const bool is_inside = copy.codes.buffer == codes.buffer && codes.offset >= copy.codes.offset &&
-                           codes.offset + codes.numel <= copy.codes.offset + copy.codes.numel;
-    if (is_inside && copy.parameter == parameter) return &copy;
+    if (copy.parameter == parameter && is_inside(copy.codes, codes)) return &copy;
   }
   return nullptr;
+}
+
+bool LifeRules::is_of_copy(View codes) const {
+  return std::ranges::any_of(plan_.weight_copies,
+                             [&](const WeightCopy& copy) { return is_inside(copy.codes, codes); });
 }
 
 std::string_view LifeRules::what_lies_at(ParamId parameter, View codes) const {

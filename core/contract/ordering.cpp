@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <tuple>
 
@@ -82,7 +83,7 @@ bool is_of_weights(BufferRole role) {
 RequiredEdge edge_between(Act first, Act second, BufferRole role) {
   if (role == BufferRole::param_grad || role == BufferRole::placeholder) return kDummy;
   if (role == BufferRole::inputs) return kSaved;
-  if (is_of_weights(role)) return first == Act::product || first == Act::release ? kReaders : kWeights;
+  if (is_of_weights(role)) return kWeights;
   if (first == Act::stage_weights || second == Act::stage_weights) return kStaged;
   if (second == Act::open || first == Act::close) return kSlot;
   if (second == Act::close) return kFree;
@@ -112,6 +113,23 @@ bool is_of_another_lease(const Plan& plan, const Race& race) {
   return false;
 }
 
+/// True where the first op only reads the racing bytes, or gives them up.
+bool ends_readers(const Plan& plan, const Race& race) {
+  const Op& op = op_at(plan, race.first);
+  if (std::holds_alternative<Undefine>(op.action)) return true;
+  const Access access = access_of(op.action);
+  const auto ranks = plan.ranks_of(op);
+  const auto of_rank = static_cast<std::size_t>(std::ranges::find(ranks, race.rank) - ranks.begin());
+  for (int operand = 0; operand < op.operands; ++operand) {
+    const View view = plan.operand(op, operand)[of_rank];
+    const bool overlaps = view.buffer == race.bytes.buffer &&
+                          view.offset < race.bytes.offset + race.bytes.numel &&
+                          race.bytes.offset < view.offset + view.numel;
+    if (overlaps && (access.writes >> operand & 1) != 0) return false;
+  }
+  return true;
+}
+
 /// Parameter and element at the begin of the racing bytes; in a recycled slot by the lease that is open
 /// there.
 std::optional<Reporter::Place> place_of(const Plan& plan, const Race& race) {
@@ -131,6 +149,7 @@ RequiredEdge edge_of(const Plan& plan, const Race& race) {
   const bool is_replay = op_at(plan, race.first).stream == Stream::graph;
   if (is_replay && plan.buffer(race.bytes.buffer).role == BufferRole::graph_inputs) return kReplayed;
   if (is_replay && act_of(op_at(plan, race.first)) == Act::write) return kReplay;
+  if (is_of_weights(plan.buffer(race.bytes.buffer).role) && ends_readers(plan, race)) return kReaders;
   return edge_between(act_of(op_at(plan, race.first)), act_of(op_at(plan, race.second)),
                       plan.buffer(race.bytes.buffer).role);
 }

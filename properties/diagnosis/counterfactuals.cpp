@@ -163,6 +163,8 @@ void add_fp8(const Scenario& s, Flips& flips) {
   flips.add("no skipped steps", [](Scenario& f) { f.fp8->skipped_steps.clear(); });
   flips.add("nothing saved and loaded", [](Scenario& f) { f.fp8->reload_after = -1; });
   flips.add("transposes discarded after use", [](Scenario& f) { f.fp8->transposes = Transposes::discard; });
+  flips.add("weights freed after every pass", [](Scenario& f) { f.reshard = Reshard::after_forward; });
+  flips.add("weights freed after every backward", [](Scenario& f) { f.reshard = Reshard::after_backward; });
   flips.add("masters from the kept initial value", [](Scenario& f) { f.fp8->masters = Masters::kept_init; });
   flips.add("weights in their own type, without FP8", [](Scenario& f) { f.fp8.reset(); });
 }

@@ -64,6 +64,7 @@ void draw_fp8(Draw& draw, Scenario& s) {
   if (named.formula == recipe::ScaleFormula::given) s.fp8->history = draw.pick(histories);
   if (draw.chance(25)) s.fp8->masters = Masters::from_bytes;
   if (recipe::is_derivable(named.second_copy) && draw.chance(45)) s.fp8->transposes = Transposes::keep;
+  if (has_reshard(s)) s.reshard = static_cast<Reshard>(draw.below(3));
   s.fp8->recompute = draw.chance(30);
   s.fp8->skipped_steps = draw_steps(draw, s, 15);
   s.fp8->evaluations = draw_steps(draw, s, 25);

@@ -39,6 +39,7 @@ bool wants_fused_owner(Focus focus) {
 
 Strategy draw_strategy(Draw& draw, Focus focus) {
   using enum Strategy;
+  if (focus == Focus::fp8 && draw.chance(24)) return fsdp2;
   const bool fused = wants_fused_owner(focus) || draw.chance(60);
   if (focus == Focus::sync && draw.chance(60)) return fsdp2;
   const bool leases = focus == Focus::leases || (focus == Focus::overlap && draw.chance(50));
@@ -187,6 +188,7 @@ Scenario draw_all_but_protocol(Draw& draw, Focus focus) {
 }  // namespace
 
 Scenario random_scenario(Draw& draw, Focus focus) {
+  if (focus == Focus::owners) focus = draw.chance(3) ? Focus::fp8 : Focus::any;
   constexpr int kTries = 4;  // of a protocol that the uses allow; then the reference
   Scenario s = draw_all_but_protocol(draw, focus);
   bool sound = false;

@@ -274,11 +274,20 @@ std::vector<Situation> make_table() {
       {"FP8 weights gathered after the step",
        [](S s, G) {
          return s.fp8 && s.ranks > 1 && shards_gradient(s.strategy) &&
-                s.strategy != Strategy::fsdp_optim_grads_params;
+                s.strategy != Strategy::fsdp_optim_grads_params && s.strategy != Strategy::fsdp2;
        },
        {fp8}},
       {"FP8 weights gathered when needed",
        [](S s, G) { return s.fp8 && s.ranks > 1 && s.strategy == Strategy::fsdp_optim_grads_params; },
+       {fp8}},
+      {"FP8 weights gathered row by row, for every pass",
+       [](S s, G) { return has_reshard(s) && s.ranks > 1 && s.reshard == Reshard::after_forward; },
+       {fp8}},
+      {"FP8 weights whole from a forward to its backward",
+       [](S s, G) { return s.ranks > 1 && s.reshard == Reshard::after_backward; },
+       {fp8}},
+      {"FP8 weights whole over the microbatches of a step",
+       [](S s, G) { return s.ranks > 1 && s.microbatches > 1 && s.reshard == Reshard::after_step; },
        {fp8}},
       {"masters from codes", [](S s, G) { return s.fp8 && s.fp8->masters == Masters::from_bytes; }, {fp8}},
       {"transposes kept", [](S s, G) { return s.fp8 && s.fp8->transposes == Transposes::keep; }, {fp8}},

@@ -239,6 +239,11 @@ void regathered(Scenario& s) {
   prepare::fp8_shards(s, "te-current");
   s.overlap = true;
 }
+void regathered_rows(Scenario& s) {
+  prepare::fp8_rows(s, "te-current");
+  s.reshard = Reshard::after_forward;
+  s.overlap = true;
+}
 void delayed(Scenario& s) {
   persistent_overlap(s);
   s.execution = Execution::delayed;
@@ -287,6 +292,9 @@ void add_edge_faults(std::vector<Fault>& zoo) {
            "W4", persistent_overlap, zeroed_beside},
           {"M-E11", "ours: edge E11 of wgrad 6.2 left out",
            "a weight is gathered again while products read it", "F46", regathered, gathered_over_readers},
+          {"M-E11b", "ours: edge E11 of wgrad 6.2 left out, under FSDP2",
+           "rows are gathered again while those of the last gather are copied out", "F46", regathered_rows,
+           gathered_over_readers},
           {"M-E12", "ours: edge E12 of wgrad 6.2 left out",
            "the input of a delayed write is given back before the write has read it", "W34", delayed,
            inputs_freed_early},

@@ -201,7 +201,7 @@ bool gather_not_fenced(Planned& planned, const Scenario&) {
   return edit.commit();
 }
 
-/// Products do not wait for the gather.
+/// What reads gathered codes, a product or a copy, does not wait for the gather.
 bool use_not_fenced(Planned& planned, const Scenario&) {
   PlanEdit edit(planned);
   for (std::int32_t i = 0; i + 1 < edit.size(); ++i) {
@@ -287,6 +287,10 @@ void pieces_overlapped(Scenario& s) {
   pieces(s);
   s.overlap = true;
 }
+void rows_overlapped(Scenario& s) {
+  prepare::fp8_rows(s, kOneScale);
+  s.overlap = true;
+}
 void whole(Scenario& s) {
   prepare::fp8(s, kOneScale);
   prepare::two_steps(s);
@@ -328,6 +332,9 @@ void add_weight_faults(std::vector<Fault>& zoo) {
            "F46", pieces_overlapped, gather_not_fenced},
           {"M-F46b", "ours: the wait for the gather is missing",
            "a product reads codes that are still on their way", "F46", pieces_overlapped, use_not_fenced},
+          {"M-F46c", "ours: edge E10 of wgrad 6.2 left out, under FSDP2",
+           "rows are copied out of a gather that is still on its way", "F46", rows_overlapped,
+           use_not_fenced},
           {"M-F47", "ours: fp8 4.2 step 1",
            "amaxes are of the masters, codes of their values in the model's type", "F47", pieces,
            amax_of_masters},

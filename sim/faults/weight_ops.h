@@ -86,6 +86,13 @@ inline void fp8_shards(Scenario& s, std::string_view recipe) {
   fp8_pieces(s, recipe);
   s.strategy = Strategy::fsdp_optim_grads_params;
 }
+/// The same under FSDP2, whose ranks hold rows.
+inline void fp8_rows(Scenario& s, std::string_view recipe) {
+  fp8_pieces(s, recipe);
+  s.strategy = Strategy::fsdp2;
+  for (ScenarioUse& use : s.uses) use.producer = Producer::unfused;
+  repair(s);
+}
 /// Two weights of equal size in one bucket on two ranks: each rank owns one of them.
 inline void two_equal_weights(Scenario& s) {
   const ScenarioParameter first = s.parameters.front();

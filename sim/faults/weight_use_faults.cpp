@@ -1,5 +1,7 @@
 // Faults of the use of FP8 weights: derived copies that are stale, gone or wrong, and what a resume loses
 // (fp8 4.9, E8 to E12, E15 to E18).
+#include <set>
+
 #include "sim/faults/kinds.h"
 #include "sim/faults/weight_ops.h"
 
@@ -88,6 +90,60 @@ bool survives_resharding(Planned& planned, const Scenario&) {
   return edit.commit();
 }
 
+/// Codes of the first weight's bucket, as FSDP2 gathers them, and the whole ones that they are copied to.
+struct Unsharded {
+  BufferId packed{-1};
+  std::set<BufferId> whole;
+};
+bool is_copied_out(const PlanEdit& edit, const Op& op) {
+  return std::holds_alternative<Copy>(op.action) && op.why.purpose == Purpose::weights &&
+         edit.role(op, 0) == BufferRole::codes && edit.role(op, 1) == BufferRole::codes;
+}
+Unsharded first_bucket(PlanEdit& edit) {
+  Unsharded bucket;
+  for (std::int32_t i = 0; i < edit.size(); ++i) {
+    const Op& op = edit.op(i);
+    if (!is_copied_out(edit, op)) continue;
+    if (bucket.packed.value < 0 && op.why.parameter.value == 0) bucket.packed = edit.view(op, 0).buffer;
+    if (edit.view(op, 0).buffer == bucket.packed) bucket.whole.insert(edit.view(op, 1).buffer);
+  }
+  return bucket;
+}
+
+/// The last backward of a step leaves weights whole too, and the next step finds no reason to gather them.
+bool whole_over_the_step(Planned& planned, const Scenario&) {
+  PlanEdit edit(planned);
+  const Unsharded bucket = first_bucket(edit);
+  for (std::int32_t i = 0; i < edit.size(); ++i) {
+    const Op& op = edit.op(i);
+    if (op.why.step < 0 || op.operands == 0) continue;
+    const BufferId buffer = edit.view(op, 0).buffer;
+    const bool frees = std::holds_alternative<Undefine>(op.action);
+    if (frees && bucket.whole.contains(buffer)) edit.erase(i);
+    const bool unshards = is_gather(edit, op) || is_copied_out(edit, op) || frees;
+    if (op.why.step > 0 && buffer == bucket.packed && unshards) edit.erase(i);
+  }
+  return edit.commit();
+}
+
+/// A forward frees the weights although its backward was told that it would find them whole.
+bool freed_after_forward(Planned& planned, const Scenario&) {
+  PlanEdit edit(planned);
+  const auto first = first_weight(edit.plan());
+  if (!first) return false;
+  for (std::int32_t i = 0; i < edit.size(); ++i) {
+    const Op op = edit.op(i);
+    const bool is_forward =
+        is_of_first<Matmul>(op) && op.why.purpose == Purpose::forward && op.why.microbatch >= 0;
+    if (!is_forward) continue;
+    Op undefine = edit.with_views(op, 1, [&](std::int8_t, std::int32_t) { return first->row.codes; });
+    undefine.action = Undefine{};
+    undefine.why.purpose = Purpose::weights;
+    edit.insert_after(i, undefine);
+  }
+  return edit.commit();
+}
+
 /// The column copy has the grid of scales of the rows.
 bool grid_not_transposed(Planned& planned, const Scenario&) {
   PlanEdit edit(planned);
@@ -138,6 +194,14 @@ void both_directions_evaluated(Scenario& s) {
 void shards(Scenario& s) {
   prepare::fp8_shards(s, "te-current");
 }
+void kept_over_microbatches(Scenario& s) {
+  prepare::fp8_rows(s, "te-current");
+  s.reshard = Reshard::after_step;
+}
+void kept_for_backward(Scenario& s) {
+  prepare::fp8_rows(s, "te-current");
+  s.reshard = Reshard::after_backward;
+}
 void tiles(Scenario& s) {
   prepare::fp8(s, "te-block-128x128");
   s.parameters.front().shape = {256, 256};
@@ -154,6 +218,12 @@ void add_weight_use_faults(std::vector<Fault>& zoo) {
   zoo.insert(
       zoo.end(),
       {
+          {"M-F50b", "ours: set_reshard_after_backward(False) in the last microbatch too",
+           "weights stay whole over the optimizer step, and the next step multiplies by the old ones", "F50",
+           kept_over_microbatches, whole_over_the_step},
+          {"M-F50c", "ours: reshard_after_forward of the unit and of its prefetch differ",
+           "a forward frees weights that its backward does not gather again", "F50", kept_for_backward,
+           freed_after_forward},
           {"Q18", "ours: fp8 3.8 m5",
            "backward takes the row copy of a recipe that quantises both directions", "F34", both_directions,
            backward_of_rows},

@@ -166,12 +166,11 @@ void WeightChecker::end_step(OpIndex index, Backend& backend) {
       if (copy.parameter.value != replica.parameter || copy.is_derived) continue;
       for (const Rank rank : replica.ranks)
         compare(replica, {index, rank, copy.scales, copy.direction, true}, backend);
-      for (const Placement& piece : planned_.masters) {
-        if (piece.parameter.value != replica.parameter || std::ranges::count(replica.ranks, piece.rank) == 0)
-          continue;
-        const View own{copy.codes.buffer, copy.codes.offset + piece.first, piece.view.numel};
-        compare(replica, {index, piece.rank, own, copy.direction, false, piece.first}, backend);
-      }
+    }
+    for (const auto& [direction, piece] : planned_.code_pieces) {
+      const bool is_its =
+          piece.parameter.value == replica.parameter && std::ranges::count(replica.ranks, piece.rank) > 0;
+      if (is_its) compare(replica, {index, piece.rank, piece.view, direction, false, piece.first}, backend);
     }
   }
   for (Replica& replica : replicas_) check_scaling(replica, index, backend);

@@ -56,6 +56,13 @@ constexpr Line kFsdpPersistent[] = {
 constexpr Line kRewrite[] = {
     {Row::rewrite_flags, "any", "unshard", "overwrite by the strategy's name, added := False"}};
 
+constexpr Line kGathers[] = {{Row::gather_weights, "after the step", "weights in FP8",
+                              "new codes are gathered, and stay whole until the next step"}};
+
+constexpr Line kUnshards[] = {
+    {Row::gather_weights, "sharded", "unshard, weights in FP8", "codes of a unit are gathered for a pass"},
+    {Row::reshard, "whole", "release", "codes of other ranks are undefined after the pass"}};
+
 constexpr Line kLease[] = {
     {Row::zero, "G0", "new step", "the shard is zeroed"},
     {Row::replace, "G0", "new step", "the first ACC replaces what the shard held"},
@@ -94,6 +101,10 @@ constexpr Line kFsdp2[] = {
     {Row::fill_silent, "N1", "sync enabled", "missing gradients count as zero"},
     {Row::launch, "N1", "sync enabled", "reduce-scatter of the group"},
     {Row::launch_leftover, "N1", "final callback", "a group that some parameter never reached is reduced"},
+    {Row::gather_weights, "N0", "pre-forward or pre-backward, sharded, weights in FP8",
+     "rows are gathered, and copied out into whole codes"},
+    {Row::keep_weights, "N0", "post-forward or post-backward, reshard off", "codes stay whole"},
+    {Row::reshard, "N2", "post-forward or post-backward", "whole codes are freed"},
     {Row::skip_sync, "N1", "sync disabled", "the unsharded sum stays for the next microbatch"},
     {Row::add, "N3", "sharded.grad set", "sharded.grad += the reduced gradient"},
     {Row::outer, "N4", "HSDP, all-reduce in the last", "partial sums are all-reduced over the replicas"},
@@ -146,11 +157,11 @@ std::span<const OwnerRow> owner_rows() {
   static const std::vector<OwnerRow> all = [] {
     std::vector<OwnerRow> rows;
     append(rows, Strategy::megatron_ddp, {kDdp, kFused, kCopies, kFinish});
-    append(rows, Strategy::megatron_ddp_zero1, {kDdp, kInstances, kFused, kCopies, kFinish});
+    append(rows, Strategy::megatron_ddp_zero1, {kDdp, kInstances, kGathers, kFused, kCopies, kFinish});
     append(rows, Strategy::fsdp_no_shard, {kFsdpPersistent, kFused, kCopies, kFinish});
-    append(rows, Strategy::fsdp_optim, {kFsdpPersistent, kRewrite, kFused, kCopies, kFinish});
-    append(rows, Strategy::fsdp_optim_grads, {kLease, kRewrite, kFused, kCopies, kFinish});
-    append(rows, Strategy::fsdp_optim_grads_params, {kLease, kRewrite, kFused, kCopies, kFinish});
+    append(rows, Strategy::fsdp_optim, {kFsdpPersistent, kGathers, kRewrite, kFused, kCopies, kFinish});
+    append(rows, Strategy::fsdp_optim_grads, {kLease, kGathers, kRewrite, kFused, kCopies, kFinish});
+    append(rows, Strategy::fsdp_optim_grads_params, {kLease, kUnshards, kRewrite, kFused, kCopies, kFinish});
     append(rows, Strategy::fsdp_v2, {kFsdpV2, kFinish});
     append(rows, Strategy::fsdp2, {kFsdp2, kCopies, kFinish});
     append(rows, Strategy::deepspeed_1, {kDeepspeed1, kFinish});

@@ -50,6 +50,12 @@ struct DelayedActivation {
   View history, scale;
 };
 
+/// Codes of a piece of an FP8 weight, on the rank that casts them.
+struct CodePiece {
+  recipe::Direction direction = recipe::Direction::row;
+  Placement place;
+};
+
 struct Planned {
   Plan plan;
   std::vector<InputSlot> inputs;
@@ -57,10 +63,11 @@ struct Planned {
   std::vector<OutputSlot> outputs;
   std::vector<DelayedSlot> delayed;
   std::vector<DelayedActivation> delayed_activations;
-  std::vector<Placement> masters;  ///< pieces of FP8 weights, by rank; empty ones are left out
-  RowSet rows;                     ///< of the owner's state machine that the plan takes
-  OpIndex setup_end;               ///< inputs are written after the ops before this one
-  std::vector<OpIndex> finishes;   ///< a step: the op after its last Finish, when gradients may be read
+  std::vector<Placement> masters;      ///< pieces of FP8 weights, by rank; empty ones are left out
+  std::vector<CodePiece> code_pieces;  ///< of the same, a piece and copy that is no derived one
+  RowSet rows;                         ///< of the owner's state machine that the plan takes
+  OpIndex setup_end;                   ///< inputs are written after the ops before this one
+  std::vector<OpIndex> finishes;       ///< a step: the op after its last Finish, when gradients may be read
 };
 
 }  // namespace shardcheck

@@ -109,11 +109,11 @@ void judge_shapes(const Scenario& s, const std::string& where, const Recipe& nam
 void validate_fp8(const Scenario& s, const std::string& where) {
   if (!s.fp8) return;
   const Fp8Training& fp8 = *s.fp8;
-  if (is_unfused_only(s.strategy) || s.outer > 1)
+  if ((is_unfused_only(s.strategy) && s.strategy != Strategy::fsdp2) || s.outer > 1)
     throw bad_input(
         where + ": fp8",
-        fmt::format("FP8 weights are simulated under Megatron's DDP and FSDP v1 on one outer group, "
-                    "and this is {} on {}; leave the section out, or use one of these owners",
+        fmt::format("FP8 weights are simulated under Megatron's DDP and FSDP v1 and under FSDP2, on one "
+                    "outer group, and this is {} on {}; leave the section out, or use one of these owners",
                     name_of(s.strategy), s.outer));
   const Recipe* named = recipe::find_recipe(fp8.recipe);
   if (named == nullptr)

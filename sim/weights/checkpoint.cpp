@@ -23,8 +23,7 @@ void Checkpoint::setup() {
     for (const Direction direction : store_.recipe().quantised) {
       const CopyViews& copy = weight.copy(direction);
       std::vector<View> codes;
-      for (const WeightPiece& piece : weight.pieces)
-        codes.push_back({copy.codes.buffer, copy.codes.offset + piece.first, piece.numel});
+      for (const Rank rank : job_.all_ranks) codes.push_back(store_.own_codes(weight, direction, rank));
       const std::string which(name_of(direction));
       keep("saved." + which + "_codes." + name, BufferRole::codes, codes);
       keep("saved." + which + "_scales." + name, BufferRole::scales, everywhere(copy.scales));

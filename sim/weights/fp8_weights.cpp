@@ -24,10 +24,18 @@ void Fp8Weights::setup() {
 void Fp8Weights::create() {
   create_weights(job_, store_);
   gathers_.begin_whole();
+  if (store_.gives_up()) reshard_all();
+}
+
+void Fp8Weights::reshard_all() {
   for (std::size_t b = 0; b < job_.geometry.buckets.size(); ++b) gathers_.reshard(b);
 }
 
 std::vector<Direction> Fp8Weights::gathered_for(Pass pass) const {
+  const auto& quantised = store_.recipe().quantised;
+  // A backward that finds its weights whole gathers nothing.
+  if (pass == Pass::forward && !gives_up_after(pass) && store_.gives_up())
+    return {quantised.begin(), quantised.end()};
   if (pass != Pass::backward || store_.recipe().derives_column) return {Direction::row};
   if (job_.scenario.fp8->recompute) return {Direction::row, Direction::column};
   return {Direction::column};
@@ -77,16 +85,30 @@ void Fp8Weights::release(std::size_t bucket) {
       if (store_.has(member.parameter)) gathers_.discard(store_.weight_of(member.parameter));
     }
   }
-  gathers_.reshard(bucket);
+  if (gives_up_after(pass_))
+    gathers_.reshard(bucket);
+  else if (store_.gives_up())
+    job_.take(Row::keep_weights);
+}
+
+bool Fp8Weights::gives_up_after(Pass pass) const {
+  const bool is_last = job_.microbatch == job_.scenario.microbatches - 1;
+  switch (job_.scenario.reshard) {
+    case Reshard::after_forward: return store_.gives_up();
+    case Reshard::after_backward: return pass == Pass::backward;
+    case Reshard::after_step: return pass == Pass::backward && is_last;
+  }
+  return true;
 }
 
 void Fp8Weights::end_step() {
+  if (has_reshard(job_.scenario)) reshard_all();  // the final callback finds what no backward used
   if (!is_skipped(job_.scenario, job_.step)) {
     gathers_.settle();
     requantise_weights(job_, store_);
     gathers_.invalidate();
     // ZeRO-3 gathers when a unit is needed; the others keep whole codes (fp8 4.9).
-    if (job_.scenario.strategy != Strategy::fsdp_optim_grads_params) launch_all();
+    if (!store_.gives_up()) launch_all();
   }
   products_.close_step();
 }
@@ -99,7 +121,7 @@ void Fp8Weights::between_steps(const std::vector<UseSite>& sites) {
   }
   if (fp8.reload_after != job_.step) return;
   checkpoint_.reload(gathers_);
-  if (job_.scenario.strategy != Strategy::fsdp_optim_grads_params) launch_all();
+  if (!store_.gives_up()) launch_all();
 }
 
 }  // namespace shardcheck

@@ -37,6 +37,9 @@ class Fp8Weights {
   void launch(std::size_t position);
   void launch_all();
   void release(std::size_t bucket);
+  /// Whether the owner gives up a bucket when such a pass has used it for the last time.
+  bool gives_up_after(Pass pass) const;
+  void reshard_all();
 
   Job& job_;
   WeightStore store_;

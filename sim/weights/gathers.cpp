@@ -13,7 +13,7 @@ Gathers::Gathers(Job& job, const WeightStore& store)
       has_column_copy_(job.scenario.parameters.size()) {}
 
 void Gathers::begin_whole() {
-  for (State& state : states_) state = {.is_whole = true, .arrives = {}};
+  for (State& state : states_) state = {.is_whole = true};
 }
 
 void Gathers::invalidate() {
@@ -30,6 +30,7 @@ void Gathers::launch(std::size_t b, Direction direction) {
   const OwnerBucket& bucket = job_.geometry.buckets[b];
   const auto ranks = job_.reduction_ranks(bucket);
   const Stream stream = job_.scenario.overlap ? Stream::reduce : Stream::compute;
+  job_.take(Row::gather_weights);
   job_.order(Stream::compute, stream, ranks);
   const BucketViews views{bucket, store_.bucket_codes(b, direction)};
   const Communicate gather{Collective::all_gather, Reduction::sum, bucket.group};
@@ -39,6 +40,7 @@ void Gathers::launch(std::size_t b, Direction direction) {
   });
   job_.build.on(views.whole);
   now.is_whole = true;
+  now.is_packed = store_.is_copied_out(b);
   if (stream == Stream::compute) return;
   now.arrives = job_.build.event();
   job_.build.op(Record{*now.arrives}, job_.why(Purpose::none), stream, ranks);
@@ -46,10 +48,27 @@ void Gathers::launch(std::size_t b, Direction direction) {
 
 void Gathers::await(std::size_t b, Direction direction) {
   State& now = state(b, direction);
-  if (!now.arrives) return;
   const auto ranks = job_.reduction_ranks(job_.geometry.buckets[b]);
-  job_.build.op(Wait{*now.arrives}, job_.why(Purpose::none), Stream::compute, ranks);
+  if (now.arrives) job_.build.op(Wait{*now.arrives}, job_.why(Purpose::none), Stream::compute, ranks);
   now.arrives.reset();
+  if (now.is_packed) copy_out(b, direction);
+  now.is_packed = false;
+}
+
+void Gathers::copy_out(std::size_t b, Direction direction) {
+  const View packed = store_.bucket_codes(b, direction);
+  const auto ranks = job_.reduction_ranks(job_.geometry.buckets[b]);
+  each_weight(b, [&](const Weight& weight) {
+    const View whole = weight.copy(direction).codes;
+    for (const Member& member : job_.geometry.pieces_of[static_cast<std::size_t>(weight.parameter)]) {
+      const std::int64_t numel = member.hi - member.lo;
+      if (numel == 0) continue;
+      job_.build.op(Copy{}, job_.why(Purpose::weights, weight.parameter), Stream::compute, ranks);
+      job_.build.on({packed.buffer, packed.offset + member.lo, numel});
+      job_.build.on({whole.buffer, whole.offset + member.first, numel});
+    }
+  });
+  undefine_rest(b, direction);
 }
 
 void Gathers::settle() {
@@ -77,12 +96,16 @@ void Gathers::discard(const Weight& weight) {
 }
 
 void Gathers::reshard(std::size_t b) {
-  if (job_.scenario.strategy != Strategy::fsdp_optim_grads_params || !store_.is_sharded(b)) return;
+  if (!store_.is_sharded(b)) return;
   for (const Direction direction : store_.recipe().quantised) {
     if (!state(b, direction).is_whole) continue;
+    job_.take(Row::reshard);
     await(b, direction);
     state(b, direction).is_whole = false;
-    undefine_rest(b, direction);
+    if (store_.is_copied_out(b))
+      each_weight(b, [&](const Weight& weight) { undefine_whole(weight, direction); });
+    else
+      undefine_rest(b, direction);
   }
 }
 
@@ -90,11 +113,14 @@ void Gathers::forget() {
   settle();
   for (const Weight& weight : store_.weights()) {
     discard(weight);
-    for (const Direction direction : store_.recipe().quantised)
-      job_.build.op(Undefine{}, job_.why(Purpose::weights, weight.parameter), Stream::compute, job_.all_ranks)
-          .on(weight.copy(direction).codes);
+    for (const Direction direction : store_.recipe().quantised) undefine_whole(weight, direction);
   }
   invalidate();
+}
+
+void Gathers::undefine_whole(const Weight& weight, Direction direction) {
+  job_.build.op(Undefine{}, job_.why(Purpose::weights, weight.parameter), Stream::compute, job_.all_ranks)
+      .on(weight.copy(direction).codes);
 }
 
 void Gathers::undefine_rest(std::size_t b, Direction direction) {

@@ -1,5 +1,6 @@
 // Gathers: when the codes of a bucket are whole on every rank, and when a derived copy is valid (fp8 4.9, E3,
-// E6 to E8, E11, E12). A gather runs beside compute where the owner overlaps, ordered by events (F46).
+// E6 to E8, E11, E12). A gather runs beside compute where the owner overlaps, ordered by events (F46). FSDP2
+// gathers its rows bucket by bucket, and copies them out on compute.
 #pragma once
 
 #include <optional>
@@ -35,14 +36,26 @@ class Gathers {
 
  private:
   struct State {
-    bool is_whole = false;
+    bool is_whole = false;           // or will be when it is awaited
+    bool is_packed = false;          // gathered, and not copied out of the bucket
     std::optional<EventId> arrives;  // on the reduce stream, and compute has not waited for it
   };
   State& state(std::size_t bucket, recipe::Direction direction) {
     return states_[2 * bucket + static_cast<std::size_t>(direction)];
   }
+  /// Visits the FP8 weights of the bucket.
+  template <class Visit>
+  void each_weight(std::size_t bucket, Visit visit) const {
+    for (const std::int32_t parameter : job_.geometry.buckets[bucket].parameters) {
+      if (store_.has(parameter)) visit(store_.weight_of(parameter));
+    }
+  }
+  /// Whole codes out of the pieces that a gather has brought, which are not needed any more.
+  void copy_out(std::size_t bucket, recipe::Direction direction);
   /// Undefines what others own.
   void undefine_rest(std::size_t bucket, recipe::Direction direction);
+  /// Undefines the whole codes of the weight.
+  void undefine_whole(const Weight& weight, recipe::Direction direction);
 
   Job& job_;
   const WeightStore& store_;

@@ -49,9 +49,23 @@ class Quantiser {
       op(QuantizeBlocks{store_.block_copy(weight, direction), first}, weight, ranks);
       rounded_pieces(weight, ranks).on(factors);
       job_.build.on_each([&](std::int32_t i) {
-        return View{copy.codes.buffer, copy.codes.offset + first,
-                    piece_of(weight, ranks[static_cast<std::size_t>(i)]).numel};
+        return store_.own_codes(weight, direction, ranks[static_cast<std::size_t>(i)]);
       });
+    });
+  }
+
+  /// Each rank takes its piece out of codes that are whole where they have storage of their own.
+  void cut(const Weight& weight, Direction direction) const {
+    const View whole = weight.copy(direction).codes;
+    each_piece(weight, [&](std::span<const Rank> ranks, std::int64_t first) {
+      op(Copy{}, weight, ranks);
+      const auto own = [&](std::int32_t i) {
+        return store_.own_codes(weight, direction, ranks[static_cast<std::size_t>(i)]);
+      };
+      job_.build.on_each([&](std::int32_t i) {
+        return View{whole.buffer, whole.offset + first, own(i).numel};
+      });
+      job_.build.on_each(own);
     });
   }
 
@@ -157,7 +171,13 @@ void build_masters(Job& job, const WeightStore& store, const Weight& weight) {
 }  // namespace
 
 void create_weights(Job& job, const WeightStore& store) {
-  for (const Weight& weight : store.weights()) create(job, store, weight);
+  const Quantiser quantiser(job, store, Purpose::setup);
+  for (const Weight& weight : store.weights()) {
+    create(job, store, weight);
+    for (const Direction direction : store.recipe().quantised) {
+      if (store.is_copied_out(weight)) quantiser.cut(weight, direction);
+    }
+  }
   for (const Weight& weight : store.weights()) build_masters(job, store, weight);
 }
 

@@ -35,6 +35,21 @@ bool WeightStore::is_sharded(std::size_t bucket) const {
          row_codes_[bucket].numel > 0;
 }
 
+bool WeightStore::is_copied_out(std::size_t bucket) const {
+  return job_.scenario.strategy == Strategy::fsdp2 && is_sharded(bucket);
+}
+
+bool WeightStore::gives_up() const {
+  return job_.scenario.strategy == Strategy::fsdp_optim_grads_params ||
+         job_.scenario.strategy == Strategy::fsdp2;
+}
+
+View WeightStore::own_codes(const Weight& weight, Direction direction, Rank rank) const {
+  const WeightPiece& piece = weight.pieces[static_cast<std::size_t>(rank.value)];
+  const View bucket = bucket_codes(bucket_of(weight.parameter), direction);
+  return {bucket.buffer, bucket.offset + piece.place, piece.numel};
+}
+
 /// Bytes of a bucket that belong to no FP8 weight are gathered too, and stay zero (fp8 4.5 p1).
 void WeightStore::allocate_codes() {
   for (std::size_t b = 0; b < job_.geometry.buckets.size(); ++b) {
@@ -57,9 +72,7 @@ void WeightStore::allocate_codes() {
 
 void WeightStore::allocate_weight(Weight& weight) {
   const ScenarioParameter& p = job_.parameter(weight.parameter);
-  const Member& member = job_.geometry.pieces_of[static_cast<std::size_t>(weight.parameter)].front();
-  const auto bucket =
-      static_cast<std::size_t>(job_.geometry.bucket_of[static_cast<std::size_t>(weight.parameter)]);
+  const std::size_t bucket = bucket_of(weight.parameter);
   Plan& plan = job_.planned.plan;
   const auto allocate = [&](std::string_view what, BufferRole role, DType type, std::int64_t numel) {
     return job_.build.whole(job_.allocate(p.name + "." + std::string(what), role, type, numel));
@@ -81,9 +94,11 @@ void WeightStore::allocate_weight(Weight& weight) {
     const std::string which(name_of(direction));
     if (derived) {
       copy.codes = allocate("transpose", BufferRole::codes, DType::e4m3, p.numel());
+    } else if (is_copied_out(bucket)) {
+      copy.codes = allocate(which + "_codes", BufferRole::codes, DType::e4m3, p.numel());
     } else {
       copy.codes = bucket_codes(bucket, direction);
-      copy.codes.offset += member.lo;
+      copy.codes.offset += job_.geometry.pieces_of[static_cast<std::size_t>(weight.parameter)].front().lo;
       copy.codes.numel = p.numel();
     }
     const PlaneSize plane = plane_size(recipe_.weights, direction, weight.extent);
@@ -91,6 +106,16 @@ void WeightStore::allocate_weight(Weight& weight) {
     const bool is_kept = derived && job_.scenario.fp8->transposes == Transposes::keep;
     plan.weight_copies.push_back(
         {ParamId{weight.parameter}, direction, copy.codes, copy.scales, derived, is_kept});
+    if (!derived) note_own_codes(weight, direction);
+  }
+}
+
+void WeightStore::note_own_codes(const Weight& weight, Direction direction) {
+  for (const Rank rank : job_.all_ranks) {
+    const View own = own_codes(weight, direction, rank);
+    const std::int64_t first = weight.pieces[static_cast<std::size_t>(rank.value)].first;
+    if (own.numel > 0)
+      job_.planned.code_pieces.push_back({direction, {ParamId{weight.parameter}, rank, own, first}});
   }
 }
 
@@ -138,20 +163,23 @@ void WeightStore::allocate_histories() {
 
 /// What the rank's slice of the bucket has of the parameter; all of it where nothing is sharded.
 std::vector<WeightPiece> WeightStore::pieces_of(std::int32_t parameter) const {
-  const auto b = job_.geometry.bucket_of[static_cast<std::size_t>(parameter)];
-  const OwnerBucket& bucket = job_.geometry.buckets[static_cast<std::size_t>(b)];
-  const Member& member = job_.geometry.pieces_of[static_cast<std::size_t>(parameter)].front();
+  const std::size_t b = bucket_of(parameter);
+  const OwnerBucket& bucket = job_.geometry.buckets[b];
   const bool sharded = shards_gradient(job_.scenario.strategy);
-  const BufferId master = job_.masters[static_cast<std::size_t>(b)];
+  const BufferId master = job_.masters[b];
   std::vector<WeightPiece> pieces(job_.all_ranks.size());
   const auto ranks = job_.reduction_ranks(bucket);
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     const std::int64_t position = job_.slice_of(ranks[i], bucket.expert);
     const std::int64_t lo = sharded ? position * bucket.slice() : 0;
     const std::int64_t hi = sharded ? lo + bucket.slice() : bucket.numel();
-    const std::int64_t from = std::clamp(member.lo, lo, hi), to = std::clamp(member.hi, lo, hi);
     WeightPiece& piece = pieces[static_cast<std::size_t>(ranks[i].value)];
-    piece = {to > from ? from - member.lo : 0, to - from, {master, from - lo, to - from}};
+    piece.master.buffer = master;
+    for (const Member& member : job_.geometry.pieces_of[static_cast<std::size_t>(parameter)]) {
+      const std::int64_t from = std::max(member.lo, lo), to = std::min(member.hi, hi);
+      if (to > from)
+        piece = {member.first + from - member.lo, to - from, from, {master, from - lo, to - from}};
+    }
   }
   return pieces;
 }

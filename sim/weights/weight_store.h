@@ -1,6 +1,7 @@
 // WeightStore: the buffers of FP8 weights: codes in the layout of the owner's buckets, so that one collective
-// gathers a bucket in place; scales, amaxes and factors a parameter; and who owns which elements. Next:
-// requantise.h fills them, gathers.h makes them whole.
+// gathers a bucket in place; scales, amaxes and factors a parameter; and who owns which elements. Where that
+// layout cuts a parameter into pieces that do not follow each other (FSDP2), whole codes have storage of
+// their own. Next: requantise.h fills them, gathers.h makes them whole.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +15,7 @@ namespace shardcheck {
 /// Elements [first, first + numel) of a parameter that a rank owns, and their master weights.
 struct WeightPiece {
   std::int64_t first = 0, numel = 0;
+  std::int64_t place = 0;  ///< of its codes in those of the bucket
   View master;
 };
 
@@ -70,6 +72,13 @@ class WeightStore {
   View bucket_codes(std::size_t bucket, recipe::Direction direction) const;
   /// True where ranks own slices of codes, and have to gather them.
   bool is_sharded(std::size_t bucket) const;
+  /// True where gathered codes are copied out of the bucket to be whole.
+  bool is_copied_out(std::size_t bucket) const;
+  bool is_copied_out(const Weight& weight) const { return is_copied_out(bucket_of(weight.parameter)); }
+  /// True for an owner that gives whole codes up when they have been used; the others keep them.
+  bool gives_up() const;
+  /// The codes that the rank casts.
+  View own_codes(const Weight& weight, recipe::Direction direction, Rank rank) const;
 
   BlockCopy block_copy(const Weight& weight, recipe::Direction direction) const {
     return {recipe_.weights, direction, weight.extent.rows, weight.extent.columns};
@@ -80,7 +89,11 @@ class WeightStore {
   void allocate_weight(Weight& weight);
   void allocate_amaxes();
   void allocate_histories();
+  void note_own_codes(const Weight& weight, recipe::Direction direction);
   std::vector<WeightPiece> pieces_of(std::int32_t parameter) const;
+  std::size_t bucket_of(std::int32_t parameter) const {
+    return static_cast<std::size_t>(job_.geometry.bucket_of[static_cast<std::size_t>(parameter)]);
+  }
 
   Job& job_;
   WeightRecipe recipe_;

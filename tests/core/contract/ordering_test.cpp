@@ -97,6 +97,16 @@ TEST_F(Ordering, WeightsGatheredAgainWhileTheyAreRead) {
   EXPECT_EQ(clause_and_edge(), "E11 F46");
 }
 
+TEST_F(Ordering, RowsGatheredAgainWhileTheyAreCopiedOut) {
+  const BufferId b = buffer(BufferRole::codes);
+  build.op(Copy{}, because(Purpose::weights), Stream::compute, rank)
+      .on(build.whole(b))
+      .on(build.whole(buffer(BufferRole::codes)));
+  build.op(Communicate{Collective::all_gather}, because(Purpose::weights), Stream::reduce, rank);
+  build.on(build.whole(b)).on(build.whole(b));
+  EXPECT_EQ(clause_and_edge(), "E11 F46");
+}
+
 TEST_F(Ordering, StagedWeightsTakenOutOfTheGradientBufferTooEarly) {
   const BufferId b = buffer(BufferRole::main_grad);
   build.op(Communicate{Collective::all_gather}, because(Purpose::weights), Stream::reduce, rank);

@@ -12,6 +12,7 @@ TEST(WeightFaults, RewriteThePlan) {
                                          {"M-F45", "+4 max "},
                                          {"M-F46", "-2 wait@r "},
                                          {"M-F46b", "-1 wait "},
+                                         {"M-F46c", "-8 wait "},
                                          {"M-F47", ""},
                                          {"M-F50", "-1 amax -1 cast8 -1 scales "},
                                          {"M-F51", "+1 cast8 "},

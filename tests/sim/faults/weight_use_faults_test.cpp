@@ -9,6 +9,8 @@ namespace {
 
 TEST(WeightUseFaults, RewriteThePlan) {
   expect_rewrites(add_weight_use_faults, {
+                                             {"M-F50b", "-1 AG@r -8 undefine -4 weights= "},
+                                             {"M-F50c", "+4 undefine "},
                                              {"Q18", ""},
                                              {"Q37", "-2 derive "},
                                              {"Q38", "-1 derive "},

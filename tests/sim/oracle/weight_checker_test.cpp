@@ -33,7 +33,8 @@ Clauses without_all(const Scenario& s, std::int32_t step, const std::function<bo
 }
 
 TEST(WeightChecker, AnAmaxThatIsNotReducedGivesOtherScalesOnOtherRanks) {
-  for (const Strategy strategy : {Strategy::megatron_ddp_zero1, Strategy::fsdp_optim_grads_params})
+  for (const Strategy strategy :
+       {Strategy::megatron_ddp_zero1, Strategy::fsdp_optim_grads_params, Strategy::fsdp2})
     EXPECT_EQ(without(training("te-current", strategy, {4, 8}), 1, is_maximum), Clauses{"F41"});
 }
 

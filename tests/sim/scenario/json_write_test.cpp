@@ -65,6 +65,15 @@ TEST(JsonWrite, ReadingUndoesWritingOfEveryEnumerator) {
     s.sync = s.outer_sync = sync;
     expect_round_trip();
   }
+  s.outer = 1;
+  s.sync = Sync::every;
+  s.outer_sync = Sync::last;
+  s.fp8.emplace();
+  s.fp8->recipe = "te-current";
+  for (const Reshard reshard : {Reshard::after_forward, Reshard::after_backward, Reshard::after_step}) {
+    s.reshard = reshard;
+    expect_round_trip();
+  }
   s = small_scenario();
   s.data = DataMode::integers;
   s.strategy = Strategy::fsdp_optim_grads;

@@ -341,6 +341,12 @@ TEST(Validate, OuterGroupsAndSwitchesBelongToTheOwnersThatHaveThem) {
                   "megatron-ddp on 1; use \"last\"");
 }
 
+TEST(Validate, OnlyFsdp2WithFp8WeightsMayKeepThemWhole) {
+  expect_sentence([](Scenario& s) { s.reshard = Reshard::after_step; },
+                  "owner.reshard: \"after-step\" is a switch of fsdp2 with FP8 weights, and this is "
+                  "megatron-ddp without; use \"after-forward\"");
+}
+
 TEST(Validate, OnlyTheDistributedOptimizerStagesWeights) {
   expect_sentence([](Scenario& s) { s.staging = true; },
                   "owner.staging: weights are staged by megatron-ddp-zero1 with zeroing, on one outer group "

@@ -19,8 +19,8 @@ TEST(Fp8Weights, EveryRecipeUnderEveryOwnerIsRight) {
   const Row rows[] = {{"te-current", 3}, {"te-current-pow2", 5}, {"te-delayed", 3},
                       {"te-mxfp8", 32},  {"te-mxfp8-32x32", 32}, {"te-block-128x128", 128}};
   for (const Row& row : rows) {
-    for (int strategy = 0; strategy < static_cast<int>(Strategy::fsdp_v2); ++strategy) {
-      Scenario s = training(row.recipe, static_cast<Strategy>(strategy), {row.side, 2 * row.side});
+    for (const Strategy strategy : kWithFp8) {
+      Scenario s = training(row.recipe, strategy, {row.side, 2 * row.side});
       s.fp8->evaluations = {0};
       s.fp8->recompute = true;
       const Planned planned = plan_of(s);

@@ -28,11 +28,20 @@ inline Scenario training(const std::string& recipe, Strategy strategy, std::vect
                   {.name = "bias", .shape = {5}},
                   {.name = "w1", .shape = shape, .unit = 1}};
   s.uses = {{.parameter = 0}, {.parameter = 1, .producer = Producer::unfused}, {.parameter = 2}};
+  if (is_unfused_only(strategy)) {
+    for (ScenarioUse& use : s.uses) use.producer = Producer::unfused;
+  }
   s.fp8.emplace();
   s.fp8->recipe = recipe;
   validate(s, "training");
   return s;
 }
+
+/// Owners that may have weights in FP8.
+inline constexpr Strategy kWithFp8[] = {
+    Strategy::megatron_ddp, Strategy::megatron_ddp_zero1, Strategy::fsdp_no_shard,
+    Strategy::fsdp_optim,   Strategy::fsdp_optim_grads,   Strategy::fsdp_optim_grads_params,
+    Strategy::fsdp2};
 
 /// What the checker finds while the plan runs on the CPU.
 inline std::vector<Finding> weight_findings(const Scenario& s, const Planned& planned) {

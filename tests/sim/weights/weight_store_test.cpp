@@ -9,8 +9,8 @@ namespace shardcheck::tests {
 namespace {
 
 TEST(WeightStore, PiecesCoverEveryWeightOnceUnderEveryOwner) {
-  for (int strategy = 0; strategy < static_cast<int>(Strategy::fsdp_v2); ++strategy) {
-    const Scenario s = training("te-current", static_cast<Strategy>(strategy), {3, 7});
+  for (const Strategy strategy : kWithFp8) {
+    const Scenario s = training("te-current", strategy, {3, 7});
     const Planned planned = plan_of(s);
     for (const std::int32_t parameter : {0, 2}) {
       std::vector<int> owners(21);
@@ -23,6 +23,21 @@ TEST(WeightStore, PiecesCoverEveryWeightOnceUnderEveryOwner) {
       EXPECT_EQ(owners, std::vector<int>(21, expected)) << name_of(s.strategy);
     }
   }
+}
+
+TEST(WeightStore, RowsOfFsdp2AreCastApartFromWholeCodes) {
+  const Scenario s = training("te-current", Strategy::fsdp2, {3, 7});
+  const Planned planned = plan_of(s);
+  const View whole = planned.plan.weight_copies[0].codes;
+  EXPECT_EQ(whole.numel, 21);
+  std::vector<std::pair<std::int64_t, std::int64_t>> pieces;
+  for (const auto& [direction, piece] : planned.code_pieces) {
+    if (piece.parameter.value != 0) continue;
+    EXPECT_NE(piece.view.buffer, whole.buffer);
+    pieces.emplace_back(piece.first, piece.view.numel);
+  }
+  EXPECT_EQ(pieces, (std::vector<std::pair<std::int64_t, std::int64_t>>{{0, 7}, {7, 7}, {14, 7}}))
+      << "a row a rank, and none for the fourth";
 }
 
 TEST(WeightStore, CopiesLieInTheLayoutOfTheOwnersBuckets) {
