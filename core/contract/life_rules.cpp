@@ -131,9 +131,10 @@ void LifeRules::write(const Op& op, int operand, std::int32_t i, Ranges fresh) {
     std::ranges::copy(old.read, uses.begin() + 1);
     for (const Moment& use : uses) {
       if (clocks_.is_after(rank(op, i), stream_, use) || is_tainted) continue;
-      breach("F46", {op, i, operand}, old,
-             fmt::format("overwrites {} without waiting for op {}, which uses them on the other stream",
-                         name_of(old.stamp.held), op_at(use).value));
+      breach(
+          "F46", {op, i, operand}, old,
+          fmt::format("overwrites {} without waiting for op {}, which uses them on the other stream",
+                      old.stamp.held == Held::nothing ? "bytes" : name_of(old.stamp.held), op_at(use).value));
       is_tainted = true;
     }
   }

@@ -72,7 +72,7 @@ constexpr RequiredEdge kReplay{"E16", "W35", "it gets a gradient that the replay
 constexpr RequiredEdge kReplayed{"E16", "W35", "the replay reads the operands of another microbatch"};
 constexpr RequiredEdge kFill{"E17", "W4", "the fill of the lease erases the gradient"};
 constexpr RequiredEdge kFlight{"E1", "W22", "the collective sends a mix of old and new bytes"};
-constexpr RequiredEdge kReaders{"E11", "F46", "a product reads a weight that is being gathered again"};
+constexpr RequiredEdge kReaders{"E11", "F46", "a reader meets a weight that is being gathered again"};
 constexpr RequiredEdge kSaved{"E12", "W34", "the weight gradient is made of storage that was given back"};
 constexpr RequiredEdge kWeights{"E10", "F46", "a product reads weights that are half of another version"};
 
@@ -142,6 +142,11 @@ std::optional<Reporter::Place> place_of(const Plan& plan, const Race& race) {
   return reporter.place(race.rank, race.bytes.buffer, race.bytes.offset);
 }
 
+/// What the ops say for bytes that hold no gradient.
+ParamId parameter_of(const Op& first, const Op& second) {
+  return second.why.parameter.value >= 0 ? second.why.parameter : first.why.parameter;
+}
+
 }  // namespace
 
 RequiredEdge edge_of(const Plan& plan, const Race& race) {
@@ -170,6 +175,9 @@ Finding finding_of(const Plan& plan, const Race& race) {
     finding.parameter = place->parameter.value;
     finding.parameter_name = plan.parameters[static_cast<std::size_t>(place->parameter.value)].name;
     finding.element = place->element;
+  } else if (const ParamId of = parameter_of(first, second); of.value >= 0) {
+    finding.parameter = of.value;
+    finding.parameter_name = plan.parameters[static_cast<std::size_t>(of.value)].name;
   }
   const auto line = [&](OpIndex index, const Op& op, std::string_view when) {
     finding.history.push_back(

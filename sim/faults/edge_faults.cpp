@@ -110,6 +110,11 @@ bool gathered_over_readers(Planned& planned, const Scenario&) {
   return edit.commit();
 }
 
+/// The same of rows that FSDP2 copies out.
+bool gathered_over_copies(Planned& planned, const Scenario& s) {
+  return s.strategy == Strategy::fsdp2 && gathered_over_readers(planned, s);
+}
+
 /// E12: what a delayed write reads is given back when the data gradient has been computed.
 bool inputs_freed_early(Planned& planned, const Scenario&) {
   PlanEdit edit(planned);
@@ -294,7 +299,7 @@ void add_edge_faults(std::vector<Fault>& zoo) {
            "a weight is gathered again while products read it", "F46", regathered, gathered_over_readers},
           {"M-E11b", "ours: edge E11 of wgrad 6.2 left out, under FSDP2",
            "rows are gathered again while those of the last gather are copied out", "F46", regathered_rows,
-           gathered_over_readers},
+           gathered_over_copies},
           {"M-E12", "ours: edge E12 of wgrad 6.2 left out",
            "the input of a delayed write is given back before the write has read it", "W34", delayed,
            inputs_freed_early},

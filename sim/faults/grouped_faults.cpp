@@ -159,14 +159,7 @@ bool one_product_missing(Planned& planned, const Scenario& s) {
 void two_experts(Scenario& s) {
   prepare::reference(s);
   prepare::uses(s, {Producer::fused});
-  if (s.parameters.size() == 1) s.parameters.push_back({.name = "next", .shape = {2, 12}});
-  ScenarioParameter& other = s.parameters.back();
-  const std::string name = other.name;
-  other = s.parameters.front();
-  other.name = name;
-  const std::int32_t last = last_parameter(s).value;
-  std::erase_if(s.uses, [&](const ScenarioUse& use) { return use.parameter == last; });
-  std::erase_if(s.silent, [&](const Silence& silence) { return silence.parameter == last; });
+  const std::int32_t last = prepare::twin(s);
   std::erase_if(s.token_counts, [&](const TokenCount& count) {
     return count.parameter == last || (count.parameter == 0 && count.group >= 0);
   });

@@ -70,14 +70,7 @@ inline void aborted_lease(Scenario& s) {
 inline void one_bucket(Scenario& s) {
   prepare::leases(s);
   prepare::uses(s, {Producer::fused});
-  if (s.parameters.size() == 1) s.parameters.push_back({.name = "next", .shape = {2, 12}});
-  ScenarioParameter& other = s.parameters.back();
-  const std::string name = other.name;
-  other = s.parameters.front();
-  other.name = name;
-  const auto last = static_cast<std::int32_t>(s.parameters.size()) - 1;
-  std::erase_if(s.uses, [&](const ScenarioUse& use) { return use.parameter == last; });
-  std::erase_if(s.silent, [&](const Silence& silence) { return silence.parameter == last; });
+  const std::int32_t last = prepare::twin(s);
   s.uses.insert(s.uses.begin(), {last, Producer::fused, -1});
 }
 inline void aborted_bucket(Scenario& s) {

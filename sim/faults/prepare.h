@@ -79,6 +79,20 @@ inline void fused(Scenario& s) {
   uses(s, {Producer::fused});
 }
 
+/// The last parameter becomes like the first, a matrix, and has no use. A model of one gets another. Returns
+/// its index.
+inline std::int32_t twin(Scenario& s) {
+  if (s.parameters.size() == 1) s.parameters.push_back({.name = "next", .shape = {2, 12}});
+  ScenarioParameter& other = s.parameters.back();
+  const std::string name = other.name;
+  other = s.parameters.front();
+  other.name = name;
+  const auto last = static_cast<std::int32_t>(s.parameters.size()) - 1;
+  std::erase_if(s.uses, [&](const ScenarioUse& use) { return use.parameter == last; });
+  std::erase_if(s.silent, [&](const Silence& silence) { return silence.parameter == last; });
+  return last;
+}
+
 inline void one_stage(Scenario& s) {
   s.stages = 1;
   for (ScenarioParameter& p : s.parameters) {
