@@ -21,7 +21,7 @@ std::int64_t elements_of(const Scenario& s, bool expert) {
 TEST(Examples, NamesAreSortedAndNameTheScenarios) {
   const auto names = example_names();
   EXPECT_TRUE(std::ranges::is_sorted(names));
-  ASSERT_EQ(names.size(), 10u);
+  ASSERT_EQ(names.size(), 11u);
   for (const auto& name : names) EXPECT_EQ(example(name).value().name, name);
   EXPECT_EQ(example("none"), std::nullopt);
 }
