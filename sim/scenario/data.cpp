@@ -30,9 +30,8 @@ void fill_reals(std::span<float> values, std::uint64_t seed, std::uint64_t strea
     const auto words = philox(seed, stream, at + i / 8);
     for (std::size_t j = 0; j < 8 && i + j < values.size(); ++j) {
       const std::uint32_t bits = words[j / 2] >> (16 * (j % 2)) & 0xFFFFu;
-      const float significand = 1 + static_cast<float>(bits & 127u) * 0x1p-7f;
-      const float value = std::ldexp(significand, static_cast<int>(bits >> 7 & 7u) - 4);
-      values[i + j] = (bits >> 10 & 1u) != 0 ? -value : value;
+      const std::uint32_t sign = bits >> 10 & 1u, exponent = 127 - 4 + (bits >> 7 & 7u);
+      values[i + j] = std::bit_cast<float>(sign << 31 | exponent << 23 | (bits & 127u) << 16);
     }
   }
 }

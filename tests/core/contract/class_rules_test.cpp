@@ -43,23 +43,12 @@ void filled_twice(TinyPlan& p, BufferId id) {
   p.fill(id);
   p.write(1, id);
 }
-void in_flight(TinyPlan& p, BufferId id) {
-  p.fill(id);
-  p.order(kCompute, kReduce);
-  p.all_reduce(id, kReduce);
-}
 void arrived(TinyPlan& p, BufferId id) {
   in_flight(p, id);
   p.order(kReduce, kCompute);
 }
 void reduced(TinyPlan& p, BufferId id) {
   p.reduce(id);
-}
-void consumed(TinyPlan& p, BufferId id) {
-  p.reduce(id);
-  p.finish(id);
-  p.consume(id);
-  p.begin_step();
 }
 void aborted(TinyPlan& p, BufferId id) {
   p.fill(id);
@@ -75,11 +64,6 @@ void opened(TinyPlan& p, BufferId) {
 void opened_and_zeroed(TinyPlan& p, BufferId id) {
   p.open();
   p.zero(p.all(id));
-}
-void closed(TinyPlan& p, BufferId id) {
-  p.open();
-  p.zero(p.all(id));
-  p.close();
 }
 void opened_again(TinyPlan& p, BufferId id) {
   p.open();
@@ -145,28 +129,6 @@ TEST(ClassRules, AWrongBetaIsNamedAfterTheProxyThatChoseIt) {
 
 // ---- Table 2.4.
 
-TEST(ClassRules, OpeningAcquire) {
-  expect_rows({
-      {"X", [](TinyPlan& p) { p.open(); }, ""},
-      {"X, returned", [](TinyPlan& p) { p.open(), p.zero(p.all(p.slot)), p.close(), p.open(); }, ""},
-      {"an open lease", [](TinyPlan& p) { p.fill(p.slot), p.open(); }, "W18"},
-      {"L",
-       [](TinyPlan& p) {
-         p.fill(p.slot), p.order(kCompute, kReduce);
-         p.reduce_scatter(p.slot, kReduce), p.accumulate(false, p.slot, kReduce), p.close(kReduce);
-         p.open();
-       },
-       "W33"},
-      {"L that compute has waited for",
-       [](TinyPlan& p) {
-         p.fill(p.slot), p.order(kCompute, kReduce);
-         p.reduce_scatter(p.slot, kReduce), p.accumulate(false, p.slot, kReduce), p.close(kReduce);
-         p.order(kReduce, kCompute), p.open();
-       },
-       ""},
-  });
-}
-
 TEST(ClassRules, Zero) {
   expect_rows({
       {"UD", [](TinyPlan& p) { p.zero(p.all(p.main)); }, ""},
@@ -202,25 +164,6 @@ TEST(ClassRules, ScaleKeepsTheClassAndMarksContributions) {
       {"UD", [](TinyPlan& p) { p.scale(p.all(p.main), 0.5f); }, "W7"},
       {"S", [](TinyPlan& p) { consumed(p, p.main), p.scale(p.all(p.main), 0.5f); }, ""},
       {"X", [](TinyPlan& p) { closed(p, p.slot), p.scale(p.all(p.slot), 0.5f); }, "W19"},
-  });
-}
-
-TEST(ClassRules, Free) {
-  expect_rows({
-      {"Z", [](TinyPlan& p) { closed(p, p.slot); }, ""},
-      {"UD", [](TinyPlan& p) { p.open(), p.close(); }, ""},
-      {"A, which is lost", [](TinyPlan& p) { p.fill(p.slot), p.close(); }, "W21"},
-      {"V, which is lost", [](TinyPlan& p) { p.reduce(p.slot), p.close(); }, "W21"},
-      {"L", [](TinyPlan& p) { in_flight(p, p.slot), p.close(); }, "W33"},
-  });
-}
-
-TEST(ClassRules, UndefiningAnOpenLeaseLosesIt) {
-  expect_rows({
-      {"A", [](TinyPlan& p) { p.fill(p.slot), p.undefine(p.all(p.slot)); }, "W18"},
-      {"UD", [](TinyPlan& p) { p.open(), p.undefine(p.all(p.slot)), p.write(0, p.slot); }, ""},
-      {"S stays S", [](TinyPlan& p) { consumed(p, p.main), p.undefine(p.all(p.main)), p.write(0, p.main); },
-       ""},
   });
 }
 
@@ -310,46 +253,6 @@ TEST(ClassRules, WhatAnAbandonedStepSummedIsStale) {
   tiny.begin_step();
   tiny.write(1, tiny.main);
   EXPECT_EQ(broken(tiny.plan), "W6") << "the step that is run again zeroes again";
-}
-
-TEST(ClassRules, LeasesOfAnAbandonedStepAreReturned) {
-  for (const bool returns : {true, false}) {
-    TinyPlan tiny;
-    tiny.begin_step();
-    tiny.open();
-    tiny.write(0, tiny.slot);
-    tiny.op(Interrupt{Ended::attempt}, Purpose::none);
-    if (returns) tiny.close();
-    tiny.begin_step();
-    EXPECT_EQ(broken(tiny.plan), returns ? "" : "W40");
-  }
-}
-
-TEST(ClassRules, NoLeaseIsOpenWhenAStepEnds) {
-  for (const bool reduced : {true, false}) {
-    TinyPlan tiny;
-    tiny.begin_step();
-    tiny.zero(tiny.all(tiny.shard));
-    tiny.fill(tiny.slot);
-    if (reduced) {
-      tiny.reduce_scatter(tiny.slot);
-      tiny.accumulate(true, tiny.slot);
-      tiny.close();
-    }
-    tiny.op(EndStep{}, Purpose::none);
-    EXPECT_EQ(broken(tiny.plan), reduced ? "" : "W29");
-  }
-}
-
-TEST(ClassRules, AProcessThatGoesOnAllocatesAnew) {
-  TinyPlan tiny;
-  tiny.begin_step();
-  tiny.reduce(tiny.main);
-  tiny.op(Interrupt{Ended::process}, Purpose::none);
-  tiny.op(Allocate{}, Purpose::setup).on(tiny.all(tiny.main));
-  tiny.begin_step();
-  tiny.write(1, tiny.main);
-  EXPECT_EQ(broken(tiny.plan), "W6") << "nothing of the other process is left";
 }
 
 }  // namespace

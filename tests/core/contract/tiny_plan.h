@@ -118,6 +118,25 @@ inline std::string broken(const Plan& plan) {
   return text;
 }
 
+/// What a buffer may have been through: read by a reduction that nobody waited for; consumed in the step
+/// before; lent and returned.
+inline void in_flight(TinyPlan& p, BufferId id) {
+  p.fill(id);
+  p.order(kCompute, kReduce);
+  p.all_reduce(id, kReduce);
+}
+inline void consumed(TinyPlan& p, BufferId id) {
+  p.reduce(id);
+  p.finish(id);
+  p.consume(id);
+  p.begin_step();
+}
+inline void closed(TinyPlan& p, BufferId id) {
+  p.open();
+  p.zero(p.all(id));
+  p.close();
+}
+
 /// A row of a table of the specification: ops, and the clause that the last of them breaks, or "".
 struct Row {
   std::string_view name;
