@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "properties/evidence.h"
+#include "properties/property.h"
 #include "sim/faults/zoo.h"
 #include "sim/scenario/grouped_calls.h"
 #include "sim/scenario/validate.h"
@@ -14,11 +15,40 @@
 namespace shardcheck {
 namespace {
 
-std::set<std::string> broken_clauses(Backend& backend, const Scenario& scenario, Poison poison) {
-  std::set<std::string> clauses;
-  for (const Finding& finding : examine(backend, scenario, poison).findings) clauses.insert(finding.clause);
+using Clauses = std::set<std::string>;
+
+Clauses clauses_of(const std::vector<Finding>& findings) {
+  Clauses clauses;
+  for (const Finding& finding : findings) clauses.insert(finding.clause);
   return clauses;
 }
+
+/// How a scenario shows a clause: by one run of it, or by a property that compares several.
+class Witness {
+ public:
+  Witness(Backend& backend, Poison poison) : backend_(backend), poison_(poison) {}
+
+  Clauses broken(const Scenario& scenario) const {
+    return clauses_of(relation_ == nullptr ? examine(backend_, scenario, poison_).findings
+                                           : relation_->check(backend_, scenario));
+  }
+  /// What the scenario breaks, once a way is found that shows the clause; without it where there is none.
+  Clauses find(const Scenario& scenario, std::string_view clause) {
+    Clauses broken = this->broken(scenario);
+    for (const Property& property : properties()) {
+      if (broken.contains(std::string(clause))) break;
+      if (property.check == nullptr || std::ranges::count(property.clauses, clause) == 0) continue;
+      relation_ = &property;
+      broken = this->broken(scenario);
+    }
+    return broken;
+  }
+
+ private:
+  Backend& backend_;
+  Poison poison_;
+  const Property* relation_ = nullptr;
+};
 
 bool is_valid(const Scenario& scenario) {
   try {
@@ -237,12 +267,13 @@ double writes_of(const Scenario& s) {
 
 std::vector<Counterfactual> counterfactuals(const Scenario& scenario, const Finding& finding, Poison poison,
                                             Backend& backend) {
-  const std::set<std::string> before = broken_clauses(backend, scenario, poison);
+  Witness witness(backend, poison);
+  const Clauses before = witness.find(scenario, finding.clause);
   if (!before.contains(finding.clause)) return {};
   std::vector<Counterfactual> results;
   for (const Flip& flip : flips_of(scenario, finding.parameter)) {
     if (!has_place_for_fault(flip.scenario)) continue;  // that the fault is gone there says nothing
-    const std::set<std::string> after = broken_clauses(backend, flip.scenario, poison);
+    const Clauses after = witness.broken(flip.scenario);
     Counterfactual result{.change = flip.change};
     for (const std::string& clause : after) {
       if (!before.contains(clause) && result.instead.empty()) result.instead = clause;

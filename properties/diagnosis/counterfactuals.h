@@ -31,7 +31,8 @@ double writes_of(const Scenario& scenario);
 /// A scenario with more than that many is not run again and again.
 inline constexpr double kMostWrites = 1 << 22;
 
-/// The flips, examined. Empty when the scenario itself does not break the clause by the poison given.
+/// The flips, examined; by the property that shows the clause where one run with that poison does not.
+/// Empty when neither does.
 std::vector<Counterfactual> counterfactuals(const Scenario& scenario, const Finding& finding, Poison poison,
                                             Backend& backend);
 

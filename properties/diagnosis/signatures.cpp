@@ -225,6 +225,7 @@ std::string low_bits_lost(const Symptoms& s) {
   const bool bf16 = all_are([](float f) { return bf16_to_f32(f32_to_bf16(f)); });
   const bool f16 = !bf16 && all_are([](float f) { return f16_to_f32(f32_to_f16(f)); });
   if (!bf16 && !f16) return "";
+  if (s.subject.scenario.main_grad == (bf16 ? DType::bf16 : DType::f16)) return "";  // as declared
   return fmt::format(
       "every element is the right one rounded to {}: the values took a detour through that type",
       bf16 ? "bf16" : "f16");

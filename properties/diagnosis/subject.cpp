@@ -58,6 +58,7 @@ Subject::Subject(const Scenario& of, const Finding& finding, Poison poison)
       element{ParamId{finding.parameter}, finding.element},
       step(finding.step >= 0 ? finding.step : of.steps - 1),
       rank{finding.rank} {
+  if (finding.clause == "W39") data.use_reals(Reals::of_its_own);  // as the runs that differ
   const auto owners = owners_of(*this, planned.plan, rank);
   const auto own = std::ranges::find(owners, rank, &Placement::rank);
   if (own != owners.end())

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "properties/determinism.h"
 #include "properties/diagnosis/lookalikes.h"
 #include "sim/scenario/validate.h"
 #include "tests/properties/diagnosis/cases.h"
@@ -87,6 +88,22 @@ TEST(Counterfactuals, CallsOfTheirOwnMendAFlagOfTheFirst) {
   const Diagnosis d = test::diagnose(s, "W17", *cpu);
   EXPECT_TRUE(test::has_mending(d, "experts written by calls of their own", true));
   EXPECT_TRUE(test::has_mending(d, "beta by R5 instead of R3", true));
+}
+
+TEST(Counterfactuals, AskThePropertyThatComparesRuns) {
+  Scenario s = test::worked_example();
+  s.ranks = s.microbatches = 1;
+  s.uses = {{.parameter = 0}, {.parameter = 0}};
+  s.main_grad = DType::bf16;
+  s.execution = Execution::delayed;
+  s.fault = "M-W39c";
+  const auto cpu = test::backend();
+  const auto shown = determinism(*cpu, s);
+  ASSERT_FALSE(shown.empty());
+  const Diagnosis d = diagnose(s, shown.front(), *cpu);
+  EXPECT_TRUE(test::has_mending(d, "eager execution instead of delayed", true));
+  ASSERT_FALSE(d.history.empty());
+  EXPECT_EQ(d.history.back().value.bits, shown.front().actual.bits) << "on the data of the runs that differ";
 }
 
 TEST(Counterfactuals, SayNothingOfWhatOneRunDoesNotShow) {
