@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -11,6 +12,9 @@ namespace shardcheck {
 namespace {
 
 constexpr std::int32_t kNever = -1;
+
+/// An op of every stream.
+using PerStream = std::array<std::int32_t, kStreams>;
 
 /// Calls visit(operand, i, view) for every operand that counts, on every rank of the op.
 template <class Visit>
@@ -95,10 +99,15 @@ class Clocks {
         recorded_(static_cast<std::size_t>(plan.ranks) * static_cast<std::size_t>(plan.events) * width_,
                   kNever) {}
 
-  /// The last op of stream `of` of `rank` that is known to precede what `stream` does next there.
-  std::int32_t seen(Rank rank, Stream stream, int of) const {
-    return now_[place(rank, stream) + (across_ ? static_cast<std::size_t>(rank.value * kStreams + of)
-                                               : static_cast<std::size_t>(of))];
+  /// The last op of every stream of `rank` that is known to precede what `stream` does next there; of the
+  /// stream itself, everything.
+  PerStream seen(Rank rank, Stream stream) const {
+    PerStream seen;
+    const auto first =
+        now_.begin() + static_cast<std::ptrdiff_t>(place(rank, stream) + own(rank, static_cast<Stream>(0)));
+    std::copy_n(first, kStreams, seen.begin());
+    seen[static_cast<std::size_t>(stream)] = std::numeric_limits<std::int32_t>::max();
+    return seen;
   }
   void record(Rank rank, Stream stream, EventId event, std::int32_t op) {
     std::int32_t* slot = recorded(rank, event);
@@ -141,7 +150,7 @@ class Clocks {
 
 /// The last op of every stream that wrote or read an atom on a rank.
 struct Cell {
-  std::array<std::int32_t, kStreams> written, read;
+  PerStream written, read;
   Cell() {
     written.fill(kNever);
     read.fill(kNever);
@@ -193,16 +202,15 @@ class Search {
         range = atoms_.of(view);
       }
       const bool reads = access.reads >> operand & 1, writes = access.writes >> operand & 1;
+      if (range.first == range.second) return;
+      const PerStream seen = clocks_.seen(ranks[i], op.stream);
+      Cell* const cells =
+          cells_.data() + static_cast<std::size_t>(ranks[i].value) * static_cast<std::size_t>(atoms_.count());
       for (std::int32_t atom = range.first; atom < range.second; ++atom) {
-        Cell& cell =
-            cells_[static_cast<std::size_t>(ranks[i].value) * static_cast<std::size_t>(atoms_.count()) +
-                   static_cast<std::size_t>(atom)];
-        for (int other = 0; other < kStreams; ++other) {
-          if (other == static_cast<int>(op.stream)) continue;
-          const std::int32_t seen = clocks_.seen(ranks[i], op.stream, other);
-          const auto o = static_cast<std::size_t>(other);
-          if (cell.written[o] > seen) found(cell.written[o], index, ranks[i], {view.buffer, atom});
-          if (writes && cell.read[o] > seen) found(cell.read[o], index, ranks[i], {view.buffer, atom});
+        Cell& cell = cells[atom];
+        for (std::size_t o = 0; o < kStreams; ++o) {
+          if (cell.written[o] > seen[o]) found(cell.written[o], index, ranks[i], {view.buffer, atom});
+          if (writes && cell.read[o] > seen[o]) found(cell.read[o], index, ranks[i], {view.buffer, atom});
         }
         if (writes) cell.written[static_cast<std::size_t>(op.stream)] = index;
         if (reads) cell.read[static_cast<std::size_t>(op.stream)] = index;

@@ -3,6 +3,7 @@
 // change both. Next: sim/owners/owner.h, sim/producers/producer.h, sim/planner/planner.cpp.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -102,6 +103,9 @@ class Job {
   /// appearance.
   template <class Key, class Emit>
   void each_group(std::span<const Rank> ranks, Key key, Emit emit) const {
+    if (ranks.empty()) return;
+    const auto usual = key(ranks.front());
+    if (std::ranges::all_of(ranks, [&](Rank rank) { return key(rank) == usual; })) return emit(usual, ranks);
     std::vector<Rank> rest(ranks.begin(), ranks.end()), group, others;
     while (!rest.empty()) {
       const auto wanted = key(rest.front());

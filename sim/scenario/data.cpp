@@ -36,16 +36,15 @@ void fill_reals(std::span<float> values, std::uint64_t seed, std::uint64_t strea
   }
 }
 
+/// The sign that comes from a round on the lane axis, or from the position on the other one.
+float sign_of(std::int64_t place) {
+  return std::popcount(static_cast<std::uint64_t>(place)) % 2 == 1 ? -1.0f : 1.0f;
+}
+
 /// The part of a LaneDigit that comes from the position on the lane axis of a group.
 LaneDigit along_lanes(const ProvenanceCoding& coding, std::int64_t position) {
   const std::int64_t round = position / coding.lanes;
-  const bool negative = round > 0 && std::popcount(static_cast<std::uint64_t>(round)) % 2 == 1;
-  return {position % coding.lanes, static_cast<std::int32_t>(round % coding.digits), negative ? -1.0f : 1.0f};
-}
-
-/// The sign that comes from the position on the other axis.
-float cross_sign(std::int64_t position) {
-  return std::popcount(static_cast<std::uint64_t>(position)) % 2 == 1 ? -1.0f : 1.0f;
+  return {position % coding.lanes, static_cast<std::int32_t>(round % coding.digits), sign_of(round)};
 }
 
 // Streams of random words that no contribution has.
@@ -75,7 +74,7 @@ LaneDigit lane_digit(const ScenarioParameter& p, const ProvenanceCoding& coding,
   const std::int64_t row = element / p.columns(), column = element % p.columns();
   LaneDigit at = along_lanes(coding, coding.along_columns ? column : row % p.rows_of_group());
   at.shift = (at.shift + group_of(p, element)) % coding.digits;
-  at.sign *= cross_sign(coding.along_columns ? row : column);
+  at.sign *= sign_of(coding.along_columns ? row : column);
   return at;
 }
 
@@ -194,14 +193,15 @@ void ScenarioData::provenance(const ContributionKey& key, std::int32_t group, st
   const std::span<float> lanes = along_columns ? x : dy, cross = along_columns ? dy : x;
   const std::int64_t length = along_columns ? p.columns() : rows, width = along_columns ? rows : p.columns();
   const std::int64_t index = index_of(key);
-  const std::int64_t digit = index / coding->lanes + group;
+  std::int64_t round = 0;
+  std::int32_t place = static_cast<std::int32_t>((index / coding->lanes + group) % coding->digits);
   for (std::int64_t i = index % coding->lanes; i < length; i += coding->lanes) {
-    const LaneDigit at = along_lanes(*coding, i);
-    const auto place = static_cast<std::int32_t>((digit + at.shift) % coding->digits);
-    lanes[static_cast<std::size_t>(i)] = at.sign * static_cast<float>(std::int32_t{1} << (2 * place));
+    lanes[static_cast<std::size_t>(i)] =
+        sign_of(round++) * static_cast<float>(std::int32_t{1} << (2 * place));
+    place = place + 1 == coding->digits ? 0 : place + 1;
   }
   const std::int64_t first = along_columns ? group * rows : 0;
-  for (std::int64_t i = 0; i < width; ++i) cross[static_cast<std::size_t>(i)] = cross_sign(first + i);
+  for (std::int64_t i = 0; i < width; ++i) cross[static_cast<std::size_t>(i)] = sign_of(first + i);
 }
 
 void ScenarioData::integers(const ContributionKey& key, std::int32_t group, std::span<float> x,
