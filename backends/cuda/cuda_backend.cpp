@@ -129,7 +129,7 @@ void CudaBackend::write(const Plan& plan, Rank rank, View view, std::span<const 
     launch_fill(launch.table, bytes_of(whole.dtype), poison_bits(plan.poison, whole.dtype), stream);
   }
   // From pageable memory: the bytes are taken before the call returns.
-  SC_CHECK(cudaMemcpyAsync(range.data, bytes.data(), bytes.size(), cudaMemcpyHostToDevice, stream));
+  SC_CHECK(cudaMemcpyAsync(range.data, bytes.data(), bytes.size(), cudaMemcpyDefault, stream));
 }
 
 void CudaBackend::read(const Plan& plan, Rank rank, View view, std::span<std::byte> bytes) {
@@ -145,7 +145,7 @@ void CudaBackend::read(const Plan& plan, Rank rank, View view, std::span<std::by
     gpu.await();
   }
   const cudaStream_t stream = delay_ ? gpu.begin_op(Stream::compute) : gpu.begin_host_work();
-  SC_CHECK(cudaMemcpyAsync(bytes.data(), range.data, bytes.size(), cudaMemcpyDeviceToHost, stream));
+  SC_CHECK(cudaMemcpyAsync(bytes.data(), range.data, bytes.size(), cudaMemcpyDefault, stream));
   SC_CHECK(cudaStreamSynchronize(stream));
 }
 

@@ -23,7 +23,10 @@ cudaDeviceProp properties_of(int device) {
 }  // namespace
 
 Gpu::Gpu(int device, StreamUse use, Communicators& communicators)
-    : device_(device), communicators_(communicators), pool_(device) {
+    : device_(device),
+      communicators_(communicators),
+      pool_(device, MemoryOf::device),
+      host_pool_(device, MemoryOf::host) {
   SC_CHECK(cudaSetDevice(device));
   for (OwnedStream& stream : streams_) {
     if (use == StreamUse::as_planned || &stream == &streams_.front()) stream = make_stream();

@@ -23,7 +23,9 @@ class Gpu {
   ~Gpu();
 
   int device() const { return device_; }
+  /// Its own memory, and memory of the host that it reaches.
   Pool& pool() { return pool_; }
+  Pool& host_pool() { return host_pool_; }
 
   /// The stream of an op that is about to be enqueued; its GPU becomes the current one.
   cudaStream_t begin_op(Stream stream);
@@ -41,7 +43,7 @@ class Gpu {
 
   int device_;
   Communicators& communicators_;
-  Pool pool_;
+  Pool pool_, host_pool_;
   /// A stream of the plan beside compute, on which host work is.
   struct Beside {
     OwnedEvent ops_done;

@@ -32,35 +32,49 @@ void Memory::start(const Plan& plan) {
   }
 }
 
+Pool& Memory::pool_of(const Slab& slab, int gpu) {
+  return slab.on_host ? machine_.gpu(gpu).host_pool() : machine_.gpu(gpu).pool();
+}
+
+void Memory::release(Slab& slab, int gpu) {
+  Block& block = slab.blocks[static_cast<std::size_t>(gpu)];
+  if (block.data == nullptr) return;
+  machine_.await();  // work in flight may use the block
+  pool_of(slab, gpu).release(block);
+  block = {};
+}
+
 /// Storage of at least `bytes` for the slab on one GPU; what it held is lost.
 void Memory::make_room(Slab& slab, int gpu, std::int64_t bytes) {
   Block& block = slab.blocks[static_cast<std::size_t>(gpu)];
   const bool too_roomy = block.bytes > kLarge && block.bytes / kTooRoomy > bytes;
   if (block.bytes >= bytes && !too_roomy) return;
-  if (block.data != nullptr) {
-    machine_.await();  // work in flight may use the block
-    machine_.gpu(gpu).pool().release(block);
-    block = {};
-  }
-  if (bytes > 0) block = machine_.gpu(gpu).pool().acquire(bytes);
+  release(slab, gpu);
+  if (bytes > 0) block = pool_of(slab, gpu).acquire(bytes);
 }
 
-/// The slab of `id` in the size that `plan` asks for. A slab of another size dies on all ranks.
+/// The slab of `id` in the size and the memory that `plan` asks for. Another slab dies on all ranks.
 Memory::Slab& Memory::shaped(const Plan& plan, BufferId id) {
   if (slabs_.size() < plan.buffers.size()) slabs_.resize(plan.buffers.size());
   Slab& slab = slabs_[index(id)];
   const Buffer& buffer = plan.buffer(id);
   const std::int64_t bytes = buffer.numel * bytes_of(buffer.dtype);
   const auto ranks = static_cast<std::size_t>(plan.ranks);
-  if (slab.bytes == bytes && slab.parts.size() == ranks) return slab;
+  const bool moves = slab.on_host != buffer.on_host;
+  if (slab.bytes == bytes && !moves && slab.parts.size() == ranks) return slab;
   slab.bytes = bytes;
   slab.pitch = round_up(bytes, kPartAlignment);
   slab.parts.assign(ranks, Part{});
   slab.blocks.resize(static_cast<std::size_t>(machine_.gpus()));
   const Fold fold = fold_of(plan);
-  for (int gpu = 0; gpu < machine_.gpus(); ++gpu) {
-    if (machine_.has(gpu)) make_room(slab, gpu, slab.pitch * fold.ranks_on(gpu));
-  }
+  const auto each_gpu_here = [&](auto visit) {
+    for (int gpu = 0; gpu < machine_.gpus(); ++gpu) {
+      if (machine_.has(gpu)) visit(gpu);
+    }
+  };
+  if (moves) each_gpu_here([&](int gpu) { release(slab, gpu); });
+  slab.on_host = buffer.on_host;
+  each_gpu_here([&](int gpu) { make_room(slab, gpu, slab.pitch * fold.ranks_on(gpu)); });
   return slab;
 }
 

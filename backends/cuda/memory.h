@@ -1,7 +1,7 @@
-// Memory: the buffers of all virtual ranks. On each GPU a buffer is one slab with a part for each of the
-// GPU's ranks at a constant distance, so that a local op on all of them is one launch. Slabs keep their
-// storage when a later plan allocates the same id again. The rules of life and death are those of
-// backends/cpu/memory.h.
+// Memory: the buffers of all virtual ranks. For each GPU a buffer is one slab with a part for each of the
+// GPU's ranks at a constant distance, so that a local op on all of them is one launch; a buffer on the host
+// lies in page-locked memory there. Slabs keep their storage when a later plan allocates the same id again.
+// The rules of life and death are those of backends/cpu/memory.h.
 #pragma once
 
 #include <cstddef>
@@ -14,12 +14,12 @@
 
 namespace shardcheck::gpu {
 
-/// A view of one rank's buffer, found in the memory of a GPU.
+/// A view of one rank's buffer, found in the memory of a GPU or of the host.
 struct Range {
   std::byte* data = nullptr;
   DType dtype = DType::f32;
   std::int64_t numel = 0;
-  int gpu = 0;  ///< index in the machine
+  int gpu = 0;  ///< of the rank: index in the machine
 
   std::int64_t bytes() const { return numel * bytes_of(dtype); }
   bool overlaps(const Range& other) const {
@@ -67,12 +67,15 @@ class Memory {
   };
   struct Slab {
     std::vector<Block> blocks;          ///< one a GPU
+    bool on_host = false;               ///< where they lie
     std::vector<Part> parts;            ///< one a rank
     std::int64_t bytes = 0, pitch = 0;  ///< of one rank; from a rank to the next
   };
 
   Slab& shaped(const Plan& plan, BufferId id);
   void make_room(Slab& slab, int gpu, std::int64_t bytes);
+  void release(Slab& slab, int gpu);
+  Pool& pool_of(const Slab& slab, int gpu);
 
   Machine& machine_;
   std::vector<Slab> slabs_;

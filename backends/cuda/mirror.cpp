@@ -34,7 +34,7 @@ std::int64_t Mirror::fetch(const SlabPart& slab, Gpu& gpu) {
   const auto pitch = static_cast<std::size_t>(slab.pitch);
   SC_CHECK(cudaMemcpy2DAsync(memory_.get() + at, pitch, slab.data, pitch,
                              static_cast<std::size_t>(slab.width), static_cast<std::size_t>(slab.rows),
-                             cudaMemcpyDeviceToHost, gpu.begin_host_work()));
+                             cudaMemcpyDefault, gpu.begin_host_work()));
   gpu.await();
   used_ += round_up(size, std::int64_t{64});
   fetched_.push_back({slab.data, at});

@@ -26,8 +26,31 @@ std::int64_t size_class(std::int64_t bytes) {
 Pool::~Pool() {
   // Nobody is left to hear of a failure.
   cudaSetDevice(device_);
-  for (const Block& block : free_) cudaFree(block.data);
-  for (const Block& block : used_) cudaFree(block.data);
+  for (const Block& block : free_) unmake(block.data);
+  for (const Block& block : used_) unmake(block.data);
+}
+
+/// Portable: copies and collectives of other GPUs reach the host's memory too.
+cudaError_t Pool::make(std::byte** data, std::int64_t bytes) const {
+  const auto size = static_cast<std::size_t>(bytes);
+  if (of_ == MemoryOf::device) return cudaMalloc(data, size);
+  return cudaHostAlloc(data, size, cudaHostAllocMapped | cudaHostAllocPortable);
+}
+
+cudaError_t Pool::unmake(std::byte* data) const {
+  return of_ == MemoryOf::device ? cudaFree(data) : cudaFreeHost(data);
+}
+
+void Pool::fail(std::int64_t bytes) const {
+  if (of_ == MemoryOf::host) {
+    throw Error(ErrorKind::machine_cannot,
+                fmt::format("cuda: the host gives GPU {} no page-locked buffer of {} bytes", device_, bytes));
+  }
+  std::size_t available = 0, total = 0;
+  SC_CHECK(cudaMemGetInfo(&available, &total));
+  throw Error(ErrorKind::machine_cannot,
+              fmt::format("cuda: GPU {} is out of memory: a buffer of {} bytes, with {} of {} bytes free",
+                          device_, bytes, available, total));
 }
 
 Block Pool::acquire(std::int64_t bytes) {
@@ -40,23 +63,19 @@ Block Pool::acquire(std::int64_t bytes) {
     return used_.back();
   }
   SC_CHECK(cudaSetDevice(device_));
-  void* data = nullptr;
-  cudaError_t result = cudaMalloc(&data, static_cast<std::size_t>(size));
+  std::byte* data = nullptr;
+  cudaError_t result = make(&data, size);
   if (result == cudaErrorMemoryAllocation) {
     cudaGetLastError();  // take the error off the thread: it is handled here
     trim();
-    result = cudaMalloc(&data, static_cast<std::size_t>(size));
+    result = make(&data, size);
   }
   if (result == cudaErrorMemoryAllocation) {
     cudaGetLastError();
-    std::size_t available = 0, total = 0;
-    SC_CHECK(cudaMemGetInfo(&available, &total));
-    throw Error(ErrorKind::machine_cannot,
-                fmt::format("cuda: GPU {} is out of memory: a buffer of {} bytes, with {} of {} bytes free",
-                            device_, size, available, total));
+    fail(size);
   }
-  check(result, "cudaMalloc");
-  used_.push_back({static_cast<std::byte*>(data), size});
+  check(result, of_ == MemoryOf::device ? "cudaMalloc" : "cudaHostAlloc");
+  used_.push_back({data, size});
   return used_.back();
 }
 
@@ -71,7 +90,7 @@ void Pool::release(Block block) {
 
 void Pool::trim() {
   SC_CHECK(cudaSetDevice(device_));
-  for (const Block& block : free_) SC_CHECK(cudaFree(block.data));
+  for (const Block& block : free_) SC_CHECK(unmake(block.data));
   free_.clear();
 }
 

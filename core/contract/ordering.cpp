@@ -67,6 +67,7 @@ constexpr RequiredEdge kResult{"E7", "W23", "the consumer reads an older gradien
 constexpr RequiredEdge kConsumer{"E8", "W6", "the consumer reads bytes of the next step"};
 constexpr RequiredEdge kZero{"E9", "W4", "the write adds to old data, or is erased"};
 constexpr RequiredEdge kDummy{"E13", "W14", "garbage of the placeholder is added"};
+constexpr RequiredEdge kOffload{"E14", "W34", "the gradient that the host gets is another layer's"};
 constexpr RequiredEdge kStaged{"E15", "W36", "weights are left among gradients, or zeros among weights"};
 constexpr RequiredEdge kReplay{"E16", "W35", "it gets a gradient that the replay has not written yet"};
 constexpr RequiredEdge kReplayed{"E16", "W35", "the replay reads the operands of another microbatch"};
@@ -100,6 +101,13 @@ RequiredEdge edge_between(Act first, Act second, BufferRole role) {
 
 const Op& op_at(const Plan& plan, OpIndex index) {
   return plan.ops[static_cast<std::size_t>(index.value)];
+}
+
+/// True where the first op moves the racing bytes, a reduced gradient, to the host.
+bool is_moved_to_host(const Plan& plan, const Race& race) {
+  const Op& op = op_at(plan, race.first);
+  if (act_of(op) != Act::accumulate || plan.buffer(race.bytes.buffer).on_host) return false;
+  return plan.buffer(plan.operand(op, 1)[0].buffer).on_host;
 }
 
 /// True where a lease of the racing bytes begins between the two ops, or with the second.
@@ -150,6 +158,7 @@ ParamId parameter_of(const Op& first, const Op& second) {
 }  // namespace
 
 RequiredEdge edge_of(const Plan& plan, const Race& race) {
+  if (is_moved_to_host(plan, race)) return kOffload;  // whatever comes next there
   if (is_of_another_lease(plan, race)) return kSlot;
   const bool is_replay = op_at(plan, race.first).stream == Stream::graph;
   if (is_replay && plan.buffer(race.bytes.buffer).role == BufferRole::graph_inputs) return kReplayed;

@@ -18,6 +18,12 @@ class PlanBuilder {
     plan_.buffers.push_back({std::move(name), role, dtype, numel});
     return BufferId{static_cast<std::int32_t>(plan_.buffers.size()) - 1};
   }
+  /// The same in page-locked memory of the host.
+  BufferId buffer_on_host(std::string name, BufferRole role, DType dtype, std::int64_t numel) {
+    const BufferId id = buffer(std::move(name), role, dtype, numel);
+    plan_.buffers.back().on_host = true;
+    return id;
+  }
   View whole(BufferId id) const { return {id, 0, plan_.buffer(id).numel}; }
   EventId event() { return EventId{plan_.events++}; }
 

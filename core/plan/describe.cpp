@@ -31,15 +31,26 @@ std::string name_of(const BlockCopy& of) {
                      of.direction == recipe::Direction::row ? "rows" : "columns");
 }
 
-std::string verb_of_add(Purpose purpose) {
+/// What an accumulation adds to.
+std::string_view shard_of(const Plan& plan, const Op& op) {
+  const bool is_on_host =
+      op.operands > 1 && op.ranks > 0 && plan.buffer(plan.operand(op, 1)[0].buffer).on_host;
+  return is_on_host ? "the host's shard" : "the shard";
+}
+
+std::string verb_of_add(const Plan& plan, const Op& op) {
+  const Purpose purpose = op.why.purpose;
   if (purpose == Purpose::fold) return "fold (add) param.grad";
-  if (purpose == Purpose::accumulate) return "accumulate the reduced gradient onto the shard";
+  if (purpose == Purpose::accumulate)
+    return fmt::format("accumulate the reduced gradient onto {}", shard_of(plan, op));
   return "add";
 }
 
-std::string verb_of_copy(Purpose purpose) {
+std::string verb_of_copy(const Plan& plan, const Op& op) {
+  const Purpose purpose = op.why.purpose;
   if (purpose == Purpose::fold) return "fold (copy) param.grad";
-  if (purpose == Purpose::accumulate) return "copy the reduced gradient over the shard";
+  if (purpose == Purpose::accumulate)
+    return fmt::format("copy the reduced gradient over {}", shard_of(plan, op));
   if (purpose == Purpose::stage) return "copy the local sums into the communication buffer";
   if (purpose == Purpose::unstage) return "copy the reduced gradient back";
   return "copy";
@@ -58,6 +69,7 @@ std::string describe(const Communicate& c) {
 namespace {
 
 struct Verb {
+  const Plan& plan;
   const Op& op;
   std::string operator()(const Allocate&) const { return "allocate"; }
   std::string operator()(const Undefine&) const { return "leave undefined"; }
@@ -68,7 +80,7 @@ struct Verb {
     return fmt::format("wgrad GEMM, beta = {}, {} token{}", gemm.accumulate ? 1 : 0, gemm.tokens,
                        gemm.tokens == 1 ? "" : "s");
   }
-  std::string operator()(const Copy&) const { return verb_of_copy(op.why.purpose); }
+  std::string operator()(const Copy&) const { return verb_of_copy(plan, op); }
   std::string operator()(const Cast& cast) const {
     return fmt::format("cast ({})", kCastPolicies[static_cast<std::size_t>(cast.policy)].name);
   }
@@ -101,7 +113,7 @@ struct Verb {
                        recipe::recipes()[static_cast<std::size_t>(derive.of.recipe)].name);
   }
   std::string operator()(const CloseDelayedStep&) const { return "close a step of delayed scaling"; }
-  std::string operator()(const Add&) const { return verb_of_add(op.why.purpose); }
+  std::string operator()(const Add&) const { return verb_of_add(plan, op); }
   std::string operator()(const Scale& scale) const { return fmt::format("scale by {}", scale.factor); }
   std::string operator()(const Communicate& c) const {
     return fmt::format("{} over groups of {}", describe(c), c.group);
@@ -175,7 +187,7 @@ std::string describe(std::span<const Rank> ranks) {
 }
 
 std::string describe(const Plan& plan, const Op& op) {
-  std::string text = std::visit(Verb{op}, op.action) + reason_of(plan, op.why);
+  std::string text = std::visit(Verb{plan, op}, op.action) + reason_of(plan, op.why);
   if (op.operands > 0 && op.ranks > 0) {
     int last = op.operands - 1;
     while (last > 0 && plan.operand(op, last)[0].numel == 0) --last;  // an operand that is not wanted

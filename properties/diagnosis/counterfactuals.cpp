@@ -229,6 +229,7 @@ void add_sizes(const Scenario& s, Flips& flips) {
   flips.add("gradients synchronised in every microbatch", [](Scenario& f) { f.sync = Sync::every; });
   flips.add("the outer reduction in the last microbatch only",
             [](Scenario& f) { f.outer_sync = Sync::last; });
+  flips.add("gradients and masters in memory of the device", [](Scenario& f) { f.offload = false; });
   flips.add("group of one", [](Scenario& f) { f.ranks = f.expert_parallel = f.gtp = 1; });
   flips.add("group of two", [](Scenario& f) {
     f.ranks = 2;

@@ -73,6 +73,7 @@ void draw_owner(Draw& draw, Focus focus, Scenario& s) {
   s.slots = draw.pick(slots);
   if (has_leases(s.strategy) && !replaces_first(s.strategy) && draw.chance(20)) s.zeroing = false;
   draw_outer(draw, focus, s);
+  if (allows_offload(s.strategy)) s.offload = draw.chance(30);
 }
 
 void draw_schedule(Draw& draw, Focus focus, Scenario& s) {

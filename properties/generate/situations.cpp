@@ -254,6 +254,7 @@ std::vector<Situation> make_table() {
       {"microbatches summed unsharded",
        [](S s, G) { return s.sync == Sync::last && s.microbatches > 1; },
        {leases}},
+      {"gradients moved to the host", [](S s, G) { return s.offload; }, {leases, overlap, scaling}},
       {"FP8 by tensor", [](S s, G) { return has_block(s, {}); }, {fp8}},
       {"FP8 by delayed scaling",
        [](S s, G) { return s.fp8 && s.fp8->recipe == "te-delayed" && s.steps > s.fp8->history; },

@@ -12,12 +12,17 @@ double bytes_of_operand(const Plan& plan, const Op& op, int operand) {
 }
 
 /// Bytes read and written on the op's first rank.
-double bytes_touched(const Plan& plan, const Op& op) {
+struct Touched {
+  double on_device = 0, on_host = 0;
+};
+Touched bytes_touched(const Plan& plan, const Op& op) {
   const Access access = access_of(op.action);
-  double bytes = 0;
+  Touched bytes;
   for (int operand = 0; operand < op.operands; ++operand) {
     const int times = (access.reads >> operand & 1) + (access.writes >> operand & 1);
-    bytes += times * bytes_of_operand(plan, op, operand);
+    if (times == 0) continue;
+    const bool is_on_host = plan.buffer(plan.operand(op, operand)[0].buffer).on_host;
+    (is_on_host ? bytes.on_host : bytes.on_device) += times * bytes_of_operand(plan, op, operand);
   }
   return bytes;
 }
@@ -64,21 +69,22 @@ double touch_seconds(double bytes, const Gpu& gpu) {
 }
 
 double seconds_of(const Plan& plan, const Op& op, const Gpu& gpu) {
-  const double bytes = bytes_touched(plan, op);
+  const Touched bytes = bytes_touched(plan, op);
   if (const auto* communicate = std::get_if<Communicate>(&op.action))
     return transfer_seconds(plan, op, *communicate, gpu);
   if (const auto* gemm = std::get_if<Gemm>(&op.action)) {
     return product_seconds({static_cast<double>(gemm->rows), static_cast<double>(gemm->columns),
                             static_cast<double>(gemm->tokens), false},
-                           bytes, gpu);
+                           bytes.on_device, gpu);
   }
   if (const auto* matmul = std::get_if<Matmul>(&op.action)) {
     const bool is_8bit = matmul->scales_a != ScaleKind::none;
     return product_seconds({static_cast<double>(matmul->m), static_cast<double>(matmul->n),
                             static_cast<double>(matmul->k), is_8bit},
-                           bytes, gpu);
+                           bytes.on_device, gpu);
   }
-  return touch_seconds(bytes, gpu);
+  return std::max(touch_seconds(bytes.on_device, gpu),
+                  gpu.launch + bytes.on_host / gpu.host_bytes_per_second);
 }
 
 std::vector<Span> timeline_of(const Plan& plan, const Gpu& gpu) {

@@ -18,6 +18,9 @@ struct Gpu {
   double flops_8bit = 1303e12;
   double collective = 12e-6;             ///< seconds of a collective of nothing
   double link_bytes_per_second = 272e9;  ///< bus bandwidth of a collective
+  /// To and from memory of the host. Not measured: 16 lanes of PCIe 5.0, 32 GT/s each, 128 bits in 130, and
+  /// 24 bytes around each 256.
+  double host_bytes_per_second = 57.6e9;
 };
 
 /// A matrix product: m x n x k multiply-adds.
@@ -30,7 +33,7 @@ struct Product {
 /// longer.
 double product_seconds(const Product& product, double bytes, const Gpu& gpu);
 
-/// Seconds of an op that does little but read and write so many bytes.
+/// Seconds of an op that does little but read and write so many bytes of the device.
 double touch_seconds(double bytes, const Gpu& gpu);
 
 /// One op on one rank.
@@ -44,7 +47,8 @@ struct Span {
 /// linear in ops times ranks.
 std::vector<Span> timeline_of(const Plan& plan, const Gpu& gpu);
 
-/// Seconds that the op takes once it has begun. A ring: a reduction of n bytes in all over W ranks sends
+/// Seconds that the op takes once it has begun. Bytes of the host cross the link to it, and those of the
+/// device are read and written meanwhile. A ring: a reduction of n bytes in all over W ranks sends
 /// (W - 1) / W n, an all-reduce twice that.
 double seconds_of(const Plan& plan, const Op& op, const Gpu& gpu);
 

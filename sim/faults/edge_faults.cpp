@@ -5,7 +5,7 @@
 #include <set>
 
 #include "sim/faults/kinds.h"
-#include "sim/faults/prepare.h"
+#include "sim/faults/loop_prepare.h"
 #include "sim/faults/weight_ops.h"
 
 namespace shardcheck {
@@ -141,6 +141,28 @@ bool placeholder_zeroed_beside(Planned& planned, const Scenario&) {
   return edit.commit();
 }
 
+/// E14: a lease is given back on the compute stream, which waits for its reduction and not for the move of
+/// the result to the host that comes after it; so does the next lease of that slot.
+bool freed_under_its_move(Planned& planned, const Scenario& s) {
+  if (!s.offload) return false;
+  PlanEdit edit(planned);
+  std::int32_t move = -1;  // of the lease that is closed next
+  for (std::int32_t i = 0; i + 1 < edit.size(); ++i) {
+    const Op op = edit.op(i);
+    if (is_accumulation(op) && edit.plan().buffer(edit.view(op, 1).buffer).on_host) move = i;
+    const bool waits = std::holds_alternative<Wait>(op.action) && is_on(op, Stream::compute);
+    if (waits && std::holds_alternative<OpenLease>(edit.op(i + 1).action)) edit.erase(i);
+    const bool closes = std::holds_alternative<CloseLease>(op.action) && is_on(op, Stream::reduce);
+    if (!closes || move < 0) continue;
+    const Fence reduced = fence(planned, op, Stream::reduce, Stream::compute);
+    edit.insert_before(move, reduced.record);
+    edit.insert_before(i, reduced.wait);
+    edit.change(i).stream = Stream::compute;
+    move = -1;
+  }
+  return edit.commit();
+}
+
 bool takes_weights_out(PlanEdit& edit, const Op& op) {
   return op.why.purpose == Purpose::weights && std::holds_alternative<Copy>(op.action) &&
          edit.role(op, 0) == BufferRole::main_grad;
@@ -266,6 +288,18 @@ void mixed(Scenario& s) {
   persistent_overlap(s);
   prepare::uses(s, {Producer::fused, Producer::unfused});
 }
+/// Two units, whose leases lie in one slot.
+void offloaded(Scenario& s) {
+  loop_prepare::unfused_owner(s, Strategy::fsdp2);
+  s.fp8.reset();
+  prepare::two_ranks(s);
+  s.expert_parallel = 1;
+  for (ScenarioParameter& p : s.parameters) p.expert = false;
+  prepare::twin_in_another_unit(s, Producer::unfused);
+  s.overlap = s.offload = true;
+  s.slots = 1;
+  prepare::repair(s);
+}
 void staged_overlap(Scenario& s) {
   prepare::one_stage(s);
   prepare::one_tensor_rank(s);
@@ -305,6 +339,9 @@ void add_edge_faults(std::vector<Fault>& zoo) {
            inputs_freed_early},
           {"M-E13", "ours: edge E13 of wgrad 6.2 left out", "the placeholder is added before it is zero",
            "W14", mixed, placeholder_zeroed_beside},
+          {"M-E14", "pytorch/pytorch#180665 (B-27)",
+           "a reduced gradient is moved to the host from storage that another layer has already", "W34",
+           offloaded, freed_under_its_move},
           {"M-E15", "ours: edge E15 of wgrad 6.2 left out, between gather and copy",
            "staged weights are taken out of the gradient buffer before the gather has brought them", "W36",
            staged_overlap, taken_out_early},

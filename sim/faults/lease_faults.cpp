@@ -181,13 +181,7 @@ void lease_overlap(Scenario& s) {
   lease_fused(s);
   s.overlap = true;
   s.slots = 1;
-  s.parameters.front().unit = 0;
-  if (s.parameters.size() == 1) s.parameters.push_back({.name = "next", .shape = {2, 12}});
-  ScenarioParameter& other = s.parameters.back();
-  other = {.name = other.name, .shape = {2, 12}, .unit = 1};
-  const auto last = static_cast<std::int32_t>(s.parameters.size()) - 1;
-  std::erase_if(s.uses, [&](const ScenarioUse& use) { return use.parameter == last; });
-  s.uses.push_back({last, Producer::fused, -1});
+  prepare::twin_in_another_unit(s, Producer::fused);
 }
 
 }  // namespace

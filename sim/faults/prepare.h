@@ -92,6 +92,13 @@ inline std::int32_t twin(Scenario& s) {
   std::erase_if(s.silent, [&](const Silence& silence) { return silence.parameter == last; });
   return last;
 }
+/// It is in another unit than the first, and its use comes last in forward.
+inline void twin_in_another_unit(Scenario& s, Producer producer) {
+  const std::int32_t last = twin(s);
+  s.parameters.front().unit = 0;
+  s.parameters.back().unit = 1;
+  s.uses.push_back({last, producer, -1});
+}
 
 inline void one_stage(Scenario& s) {
   s.stages = 1;

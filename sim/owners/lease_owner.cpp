@@ -3,7 +3,8 @@
 // every microbatch, or under FSDP2 where the user says so, and accumulated onto a persistent shard. A lease
 // begins with undefined bytes; ranges that nobody wrote are zero-filled before the reduction. Buckets are
 // laid out for all parameters that ever train: one that has not thawed yet keeps its place, is zero-filled
-// there and not waited for.
+// there and not waited for. With offload, shards and masters lie in memory of the host, so that what is
+// accumulated moves there before its lease is returned (edge E14 of wgrad 6.2).
 #include <algorithm>
 
 #include "sim/owners/owner.h"
@@ -21,14 +22,16 @@ class LeaseOwner : public Owner {
     Plan& plan = job_.planned.plan;
     for (const OwnerBucket& bucket : job_.geometry.buckets) {
       const std::string number = std::to_string(shards_.size());
-      shards_.push_back(job_.allocate("shard." + number, BufferRole::shard, s.main_grad, bucket.slice()));
+      shards_.push_back(
+          allocate_for_consumer("shard." + number, BufferRole::shard, s.main_grad, bucket.slice()));
       place(bucket, shards_.back());
       if (has_partials()) {
         partials_.push_back(job_.allocate("partial." + number, BufferRole::shard, s.comm, bucket.slice()));
         place_slices(bucket, partials_.back());
       }
       const std::int64_t owned = outer_part(s, {{}, 0, bucket.slice()}, Rank{0}).numel;
-      const BufferId master = job_.allocate("master." + number, BufferRole::master, DType::f32, owned);
+      const BufferId master =
+          allocate_for_consumer("master." + number, BufferRole::master, DType::f32, owned);
       job_.build.op(Fill{0}, job_.why(Purpose::setup), Stream::compute, job_.all_ranks)
           .on(job_.build.whole(master));
       job_.masters.push_back(master);
@@ -165,6 +168,12 @@ class LeaseOwner : public Owner {
     return s.strategy == Strategy::fsdp2 && s.outer > 1 && s.outer_sync == Sync::last;
   }
 
+  /// Where the optimizer runs.
+  BufferId allocate_for_consumer(const std::string& name, BufferRole role, DType dtype, std::int64_t numel) {
+    return job_.scenario.offload ? job_.allocate_on_host(name, role, dtype, numel)
+                                 : job_.allocate(name, role, dtype, numel);
+  }
+
   HandOver hand_over(std::size_t b) const {
     const View shard = job_.build.whole(shards_[b]);
     return {.bucket = job_.geometry.buckets[b],
@@ -268,6 +277,7 @@ class LeaseOwner : public Owner {
   /// The first sum of a step replaces what an accumulator held that nobody zeroed.
   void accumulate(std::size_t b, const RankView& from, View to, std::vector<bool>& has_sum) {
     const auto ranks = job_.reduction_ranks(job_.geometry.buckets[b]);
+    if (job_.planned.plan.buffer(to.buffer).on_host) job_.take(Row::offload);
     if (has_sum[b]) {
       job_.take(Row::add);
       job_.build.op(Add{}, job_.why(Purpose::accumulate), reduction_stream(), ranks);

@@ -107,6 +107,8 @@ constexpr Line kFsdp2[] = {
     {Row::reshard, "N2", "post-forward or post-backward", "whole codes are freed"},
     {Row::skip_sync, "N1", "sync disabled", "the unsharded sum stays for the next microbatch"},
     {Row::add, "N3", "sharded.grad set", "sharded.grad += the reduced gradient"},
+    {Row::offload, "N6", "reduced, offloaded",
+     "sharded.grad lies on the host: a copy, or an addition, there"},
     {Row::outer, "N4", "HSDP, all-reduce in the last", "partial sums are all-reduced over the replicas"},
     {Row::outer_every, "N5", "HSDP, all-reduce on", "every reduced gradient is all-reduced"}};
 
@@ -130,7 +132,8 @@ constexpr Line kDeepspeed2[] = {
     {Row::fill_silent, "Q0", "bucket full", "missing gradients count as zero"},
     {Row::launch, "Q0", "bucket full", "averaged, each rank keeps its partition"},
     {Row::launch_leftover, "Q0", "epilogue", "the rest of the bucket is reduced"},
-    {Row::add, "Q1", "end of a later backward", "partition += gradients"}};
+    {Row::add, "Q1", "end of a later backward", "partition += gradients"},
+    {Row::offload, "Q1", "end of every backward, offloaded", "the partition list lies on the host"}};
 
 constexpr Line kDeepspeed3[] = {
     {Row::replace, "R1", "step", "micro_step_id := 0: the next flush copies"},
@@ -142,7 +145,8 @@ constexpr Line kDeepspeed3[] = {
     {Row::fill_silent, "R1", "bucket flush", "missing gradients count as zero"},
     {Row::launch, "R1", "bucket flush", "divided, reduce-scattered by parameter"},
     {Row::launch_leftover, "R1", "epilogue", "the rest of the bucket is flushed"},
-    {Row::add, "R1", "bucket flush, micro_step_id > 0", "partition += reduced"}};
+    {Row::add, "R1", "bucket flush, micro_step_id > 0", "partition += reduced"},
+    {Row::offload, "R1", "bucket flush, offloaded", "the partition buffer lies on the host"}};
 
 void append(std::vector<OwnerRow>& rows, Strategy strategy,
             std::initializer_list<std::span<const Line>> tables) {

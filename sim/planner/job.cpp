@@ -114,13 +114,19 @@ void Job::reallocate() {
   for (std::size_t b = 0; b < planned.plan.buffers.size(); ++b) {
     const BufferRole role = planned.plan.buffers[b].role;
     if (role < BufferRole::graph_inputs || role > BufferRole::placeholder) continue;
-    const BufferId id{static_cast<std::int32_t>(b)};
-    build.op(Allocate{}, why(Purpose::setup), Stream::compute, all_ranks).on(build.whole(id));
+    begin_life(BufferId{static_cast<std::int32_t>(b)});
   }
 }
 
 BufferId Job::allocate(std::string name, BufferRole role, DType dtype, std::int64_t numel) {
-  const BufferId id = build.buffer(std::move(name), role, dtype, numel);
+  return begin_life(build.buffer(std::move(name), role, dtype, numel));
+}
+
+BufferId Job::allocate_on_host(std::string name, BufferRole role, DType dtype, std::int64_t numel) {
+  return begin_life(build.buffer_on_host(std::move(name), role, dtype, numel));
+}
+
+BufferId Job::begin_life(BufferId id) {
   build.op(Allocate{}, why(Purpose::setup), Stream::compute, all_ranks).on(build.whole(id));
   return id;
 }

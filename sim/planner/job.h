@@ -133,8 +133,11 @@ class Job {
 
   /// Allocates a buffer on all ranks.
   BufferId allocate(std::string name, BufferRole role, DType dtype, std::int64_t numel);
+  /// The same in memory of the host.
+  BufferId allocate_on_host(std::string name, BufferRole role, DType dtype, std::int64_t numel);
 
  private:
+  BufferId begin_life(BufferId id);
   std::span<const Rank> of_stage(const std::vector<Rank>& ranks, std::int32_t stage) const {
     const auto count = static_cast<std::size_t>(stage_size(scenario));
     return std::span(ranks).subspan(static_cast<std::size_t>(stage) * count, count);

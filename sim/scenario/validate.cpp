@@ -184,7 +184,6 @@ void judge_owner(const Scenario& s, const Judge& judge) {
                fmt::format("gradients are moved to the host by fsdp2, deepspeed-2 and deepspeed-3, and the "
                            "strategy is {}; use false",
                            name_of(s.strategy)));
-  if (s.offload) judge.fail("owner.offload", "true is not planned yet; use false");
   if (s.staging && !allows_staging(s))
     judge.fail(
         "owner.staging",

@@ -4,6 +4,7 @@
 //   write0 write1  a fused write with its beta      grad   an unfused gradient in autograd
 //   chain0 chain1  a product onto param.grad (R8)
 //   fold= fold+    the hook's copy or add           acc= acc+   onto the shard
+//   host= host+    onto a shard of the host
 //   [ | ]          begin of step, of microbatch, end of step
 #pragma once
 
@@ -87,7 +88,8 @@ struct Word {
 inline std::string word_of(const Plan& plan, const Op& op) {
   std::string word = std::visit(Word{plan, op}, op.action);
   if (word == "<" || word == ">") return word;
-  if (word == "accumulate=" || word == "accumulate+") word.replace(0, 10, "acc");
+  if (word == "accumulate=" || word == "accumulate+")
+    word.replace(0, 10, plan.buffer(plan.operand(op, 1)[0].buffer).on_host ? "host" : "acc");
   if (word == "stage=" || word == "unstage=") word.pop_back();
   if (word == "none+") word = "sum";
   return op.stream == Stream::reduce ? word + "@r" : op.stream == Stream::graph ? word + "@g" : word;

@@ -94,18 +94,27 @@ std::string size_text(double bytes) {
 }
 
 std::string memory_text(const Terminal& terminal, const Plan& plan) {
-  std::map<BufferRole, std::pair<std::int64_t, double>> by_role;
-  double all = 0;
+  struct Sum {
+    std::int64_t buffers = 0;
+    double bytes = 0;
+    void add(const Buffer& buffer) {
+      ++buffers;
+      bytes += static_cast<double>(buffer.numel) * bytes_of(buffer.dtype);
+    }
+  };
+  std::map<BufferRole, Sum> by_role;
+  Sum on_device, on_host;
   for (const Buffer& buffer : plan.buffers) {
-    const double bytes = static_cast<double>(buffer.numel) * bytes_of(buffer.dtype);
-    by_role[buffer.role].first += 1;
-    by_role[buffer.role].second += bytes;
-    all += bytes;
+    if (!buffer.on_host) by_role[buffer.role].add(buffer);
+    (buffer.on_host ? on_host : on_device).add(buffer);
   }
   Table table({"on every rank", ">buffers", ">memory"});
-  for (const auto& [role, sum] : by_role)
-    table.row({name_of(role), grouped(sum.first), size_text(sum.second)});
-  table.row({"all", grouped(std::ssize(plan.buffers)), size_text(all)});
+  const auto row = [&](std::string_view what, const Sum& sum) {
+    table.row({what, grouped(sum.buffers), size_text(sum.bytes)});
+  };
+  for (const auto& [role, sum] : by_role) row(name_of(role), sum);
+  row("all", on_device);
+  if (on_host.buffers > 0) row("in memory of the host", on_host);
   return table.text(terminal);
 }
 

@@ -15,12 +15,13 @@ constexpr Why because(Purpose purpose) {
 class Ordering : public testing::Test {
  protected:
   BufferId buffer(BufferRole role) { return build.buffer("b", role, DType::f32, 4); }
-  std::string clause_and_edge() {
-    const std::vector<Race> races = races_of(plan);
+  static std::string clause_and_edge(const Plan& of) {
+    const std::vector<Race> races = races_of(of);
     EXPECT_EQ(races.size(), 1u);
-    const RequiredEdge edge = edge_of(plan, races.at(0));
+    const RequiredEdge edge = edge_of(of, races.at(0));
     return std::string(edge.id) + " " + std::string(edge.clause);
   }
+  std::string clause_and_edge() const { return clause_and_edge(plan); }
 
   Plan plan{.ranks = 1, .parameters = {{.name = "w0", .rows = 1, .columns = 4}}};
   PlanBuilder build{plan};
@@ -68,6 +69,36 @@ TEST_F(Ordering, StorageFreedOnAnotherStream) {
       .on(build.whole(b));
   build.op(CloseLease{}, {}, Stream::compute, rank).on(build.whole(b));
   EXPECT_EQ(clause_and_edge(), "E6 W34");
+}
+
+/// An accumulation of the reduced gradient onto a shard of the host, on the stream of reductions.
+void move_to_host(PlanBuilder& build, View from, std::span<const Rank> rank) {
+  const BufferId shard = build.buffer_on_host("shard", BufferRole::shard, DType::f32, from.numel);
+  build.op(Add{}, because(Purpose::accumulate), Stream::reduce, rank).on(from).on(build.whole(shard));
+}
+
+TEST_F(Ordering, StorageThatGoesAwayWhileItIsMovedToTheHost) {
+  const BufferId b = buffer(BufferRole::lease_slot);
+  move_to_host(build, build.whole(b), rank);
+  for (const Action& next :
+       {Action(CloseLease{}), Action(OpenLease{}), Action(Undefine{}), Action(Fill{0})}) {
+    Plan used = plan;
+    PlanBuilder(used).op(next, {}, Stream::compute, rank).on(build.whole(b));
+    EXPECT_EQ(clause_and_edge(used), "E14 W34") << describe(used, used.ops.back());
+  }
+}
+
+TEST_F(Ordering, OnlyTheReaderOfTheDeviceMovesToTheHost) {
+  const BufferId b = buffer(BufferRole::lease_slot);
+  build.op(Communicate{}, because(Purpose::reduce), Stream::compute, rank)
+      .on(build.whole(b))
+      .on(build.whole(b));
+  move_to_host(build, build.whole(b), rank);
+  EXPECT_EQ(clause_and_edge(), "E3 W23") << "the move comes too early";
+  const BufferId shard{b.value + 1};
+  plan.ops.erase(plan.ops.begin());
+  build.op(Finish{}, {}, Stream::compute, rank).on(build.whole(shard));
+  EXPECT_EQ(clause_and_edge(), "E7 W23") << "bytes of the host race like any other";
 }
 
 TEST_F(Ordering, ZeroingUnderAReader) {

@@ -44,6 +44,9 @@ TEST_F(Builder, AnOpOnNoRankHasNoViews) {
 
 TEST_F(Builder, BuffersAndEventsCountUp) {
   EXPECT_EQ(build.buffer("b", BufferRole::shard, DType::bf16, 3).value, main.value + 1);
+  EXPECT_FALSE(plan.buffers.back().on_host);
+  EXPECT_EQ(build.buffer_on_host("h", BufferRole::shard, DType::bf16, 3).value, main.value + 2);
+  EXPECT_TRUE(plan.buffers.back().on_host);
   EXPECT_EQ(build.event().value, 0);
   EXPECT_EQ(build.event().value, 1);
   EXPECT_EQ(plan.events, 2);

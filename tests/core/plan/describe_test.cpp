@@ -31,6 +31,22 @@ TEST(Describe, TheReasonAndThePlaceOfAnOp) {
   EXPECT_EQ(describe(plan, plan.ops[1]), "begin of step (step 2) on ranks 0 to 1");
 }
 
+TEST(Describe, AnAccumulationSaysThatItGoesToTheHost) {
+  Plan plan;
+  PlanBuilder build(plan);
+  const BufferId slot = build.buffer("slot.0", BufferRole::lease_slot, DType::bf16, 8);
+  const BufferId shard = build.buffer_on_host("shard.0", BufferRole::shard, DType::f32, 4);
+  const std::vector<Rank> ranks{Rank{0}};
+  for (const Action& action : {Action(Copy{}), Action(Add{})})
+    build.op(action, {.purpose = Purpose::accumulate}, Stream::reduce, ranks)
+        .on({slot, 4, 4})
+        .on({shard, 0, 4});
+  EXPECT_EQ(describe(plan, plan.ops[0]),
+            "copy the reduced gradient over the host's shard in shard.0[0:4) on rank 0");
+  EXPECT_EQ(describe(plan, plan.ops[1]),
+            "accumulate the reduced gradient onto the host's shard in shard.0[0:4) on rank 0");
+}
+
 TEST(Describe, EveryActionHasItsWords) {
   const auto mx = static_cast<std::int8_t>(recipe::find_recipe("te-mxfp8") - recipe::recipes().data());
   const BlockCopy rows{.recipe = mx, .rows = 32, .columns = 64};

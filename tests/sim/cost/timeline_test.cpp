@@ -14,7 +14,8 @@ constexpr Gpu kSlow{.launch = 1,
                     .flops_16bit = 1,
                     .flops_8bit = 2,
                     .collective = 10,
-                    .link_bytes_per_second = 4};
+                    .link_bytes_per_second = 4,
+                    .host_bytes_per_second = 0.25};
 
 class Timelines : public testing::Test {
  protected:
@@ -58,6 +59,14 @@ TEST_F(Timelines, ACollectiveBeginsWhenItsGroupIsThere) {
   EXPECT_EQ(spans[1].begin, 5);
   EXPECT_EQ(spans[2].begin, 5);
   EXPECT_EQ(spans[2].end, 5 + 10 + 2 * 0.5 * 8 / 4);  // an all-reduce: twice (W - 1) / W of the bytes
+}
+
+TEST_F(Timelines, AMoveToTheHostTakesItsLink) {
+  const BufferId h = build.buffer_on_host("h", BufferRole::shard, DType::e4m3, 8);
+  build.op(Copy{}, {}, Stream::compute, zero).on({b, 0, 8}).on(build.whole(h));
+  EXPECT_EQ(seconds_of(plan, plan.ops.back(), kSlow), 1 + 8 / 0.25);
+  build.op(Add{}, {}, Stream::compute, zero).on({b, 0, 8}).on(build.whole(h));
+  EXPECT_EQ(seconds_of(plan, plan.ops.back(), kSlow), 1 + 16 / 0.25) << "read and written";
 }
 
 TEST_F(Timelines, AProductCostsItsFlopsOrItsBytes) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sim/owners/rows.h"
 #include "tests/sim/story.h"
 
 namespace shardcheck::tests {
@@ -114,6 +115,60 @@ TEST(LeaseOwner, Fsdp2ReducesOverItsReplicasInEveryMicrobatchOrKeepsPartialSums)
   s.outer_sync = Sync::last;
   EXPECT_EQ(story(plan_of(s), 0),
             "[ zero " + microbatch + "acc= close " + microbatch + "acc+ AR acc+ close finish sgd ]");
+}
+
+constexpr Strategy kOffloading[] = {Strategy::fsdp2, Strategy::deepspeed_2, Strategy::deepspeed_3};
+
+TEST(LeaseOwner, OffloadMovesEachReducedGradientToTheHostBeforeItsLeaseIsReturned) {
+  for (Strategy strategy : kOffloading) {
+    Scenario s = unfused(strategy);
+    s.offload = true;
+    const std::string folds = strategy == Strategy::deepspeed_2 ? "fold= " : "fold= fold= ";
+    const std::string microbatch = "| grad real hook= open " + folds + "scale RS ";
+    const bool zeroes = strategy == Strategy::fsdp2;
+    const std::string first = zeroes ? "host+" : "host=";
+    EXPECT_EQ(story(plan_of(s), 1), std::string(zeroes ? "[ zero " : "[ ") + microbatch + first + " close " +
+                                        microbatch + "host+ close finish sgd ]")
+        << name_of(strategy);
+    EXPECT_TRUE(plan_of(s).rows.test(static_cast<std::size_t>(Row::offload))) << name_of(strategy);
+    s.offload = false;
+    EXPECT_FALSE(plan_of(s).rows.test(static_cast<std::size_t>(Row::offload))) << name_of(strategy);
+  }
+}
+
+TEST(LeaseOwner, WithOverlapTheMoveToTheHostIsOnTheStreamThatReturnsTheLease) {
+  Scenario s = unfused(Strategy::fsdp2);
+  s.offload = s.overlap = true;
+  const std::string microbatch =
+      "| grad real hook= open fold= fold= record wait@r scale@r RS@r host+@r close@r record@r record@r wait ";
+  EXPECT_EQ(story(plan_of(s), 1), "[ zero " + microbatch + microbatch + "finish sgd ]");
+}
+
+TEST(LeaseOwner, ShardsAndMastersLieWhereTheOptimizerIs) {
+  for (Strategy strategy : kOffloading) {
+    Scenario s = unfused(strategy);
+    for (const bool offload : {false, true}) {
+      s.offload = offload;
+      for (const Buffer& buffer : plan_of(s).plan.buffers) {
+        const bool is_consumers = buffer.role == BufferRole::shard || buffer.role == BufferRole::master;
+        EXPECT_EQ(buffer.on_host, offload && is_consumers) << buffer.name << " of " << name_of(strategy);
+      }
+    }
+  }
+}
+
+/// Replicas add on the device what they hold of the step; only what the optimizer reads leaves it.
+TEST(LeaseOwner, OffloadLeavesPartialSumsOnTheDevice) {
+  Scenario s = unfused(Strategy::fsdp2);
+  s.ranks = 4;
+  s.outer = 2;
+  s.offload = true;
+  const std::string microbatch = "| grad real hook= open fold= fold= scale RS ";
+  EXPECT_EQ(story(plan_of(s), 1),
+            "[ zero " + microbatch + "acc= close " + microbatch + "acc+ AR host+ close finish sgd ]");
+  s.outer_sync = Sync::every;
+  EXPECT_EQ(story(plan_of(s), 1),
+            "[ zero " + microbatch + "AR host+ close " + microbatch + "AR host+ close finish sgd ]");
 }
 
 TEST(LeaseOwner, AGroupOfOneAccumulatesWithoutACollective) {

@@ -57,6 +57,19 @@ TEST(Job, KnowsWhichParametersMixFusedAndUnfusedUses) {
   EXPECT_EQ(mixed(WriteMode::r7), (std::vector<bool>{false, true, true})) << "no fusion, but other ops write";
 }
 
+TEST(Job, WhatLiesOnTheHostLiesThereAgainWhenAProcessGoesOn) {
+  const Scenario s = base(Strategy::fsdp2);
+  Job job(s);
+  const BufferId id = job.allocate_on_host("shard", BufferRole::shard, DType::f32, 8);
+  EXPECT_TRUE(job.planned.plan.buffer(id).on_host);
+  EXPECT_FALSE(job.planned.plan.buffer(job.allocate("slot", BufferRole::lease_slot, DType::f32, 8)).on_host);
+  job.reallocate();
+  const auto& ops = job.planned.plan.ops;
+  ASSERT_EQ(ops.size(), 4u);
+  EXPECT_EQ(describe(job.planned.plan, ops[2]),
+            "allocate (microbatch 0, step 0) in shard[0:8) on ranks 0 to 1");
+}
+
 TEST(Job, CarriesParametersIntoThePlan) {
   Scenario s = base(Strategy::megatron_ddp);
   s.ranks = 4;

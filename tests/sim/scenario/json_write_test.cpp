@@ -74,6 +74,8 @@ TEST(JsonWrite, ReadingUndoesWritingOfEveryEnumerator) {
     s.reshard = reshard;
     expect_round_trip();
   }
+  s.offload = true;
+  expect_round_trip();
   s = small_scenario();
   s.data = DataMode::integers;
   s.strategy = Strategy::fsdp_optim_grads;

@@ -347,6 +347,21 @@ TEST(Validate, OnlyFsdp2WithFp8WeightsMayKeepThemWhole) {
                   "megatron-ddp without; use \"after-forward\"");
 }
 
+TEST(Validate, OnlySomeOwnersMoveGradientsToTheHost) {
+  for (int i = 0; i < kStrategies; ++i) {
+    Scenario s = small_scenario();
+    for (ScenarioUse& use : s.uses) use.producer = Producer::unfused;
+    s.strategy = static_cast<Strategy>(i);
+    s.offload = true;
+    const bool allowed = s.strategy == Strategy::fsdp2 || s.strategy == Strategy::deepspeed_2 ||
+                         s.strategy == Strategy::deepspeed_3;
+    EXPECT_EQ(sentence(s).empty(), allowed) << name_of(s.strategy);
+  }
+  expect_sentence([](Scenario& s) { s.offload = true; },
+                  "owner.offload: gradients are moved to the host by fsdp2, deepspeed-2 and deepspeed-3, and "
+                  "the strategy is megatron-ddp; use false");
+}
+
 TEST(Validate, OnlyTheDistributedOptimizerStagesWeights) {
   expect_sentence([](Scenario& s) { s.staging = true; },
                   "owner.staging: weights are staged by megatron-ddp-zero1 with zeroing, on one outer group "

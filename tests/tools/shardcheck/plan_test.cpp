@@ -25,6 +25,20 @@ TEST_F(PlanVerb, ListsOpsMemoryAndTime) {
   EXPECT_FALSE(holds(run({"plan", "s.json", "--summary"}).out, "reduce-scatter"));
 }
 
+TEST_F(PlanVerb, MemoryOfTheHostIsALineOfItsOwn) {
+  const std::string rest = R"("parameters": [{"name": "a", "shape": [64, 64]}],
+      "uses": [{"parameter": "a", "producer": "unfused"}]})";
+  std::ofstream("d.json") << R"({"schema": 1, "owner": {"strategy": "fsdp2"},)" << rest;
+  std::ofstream("h.json") << R"({"schema": 1, "owner": {"strategy": "fsdp2", "offload": true},)" << rest;
+  const std::string device = run({"plan", "d.json", "--summary"}).out;
+  EXPECT_FALSE(holds(device, "in memory of the host")) << device;
+  EXPECT_TRUE(holds(device, "master")) << device;
+  const std::string host = run({"plan", "h.json", "--summary"}).out;
+  EXPECT_TRUE(holds(host, "in memory of the host        2  16.0 KiB"))
+      << host << "half of 4,096 in fp32, twice";
+  EXPECT_FALSE(holds(host, "master ")) << host;
+}
+
 TEST_F(PlanVerb, ARaceIsNamedAndBreaks) {
   const std::string text = content_of("s.json");
   std::ofstream("r.json") << text.substr(0, text.rfind('}')) << R"(, "fault": "B-28"})";
