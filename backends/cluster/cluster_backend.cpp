@@ -17,7 +17,7 @@ using cluster::LocalPlan;
 /// True when what lies in the buffers of one plan can be found by the other.
 bool has_same_buffers(const Plan& a, const Plan& b) {
   return std::ranges::equal(a.buffers, b.buffers, [](const Buffer& x, const Buffer& y) {
-    return x.role == y.role && x.dtype == y.dtype && x.numel == y.numel;
+    return x.role == y.role && x.dtype == y.dtype && x.numel == y.numel && x.on_host == y.on_host;
   });
 }
 
