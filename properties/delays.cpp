@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "core/assert.h"
 #include "core/delaying.h"
 #include "core/error.h"
+#include "properties/state_trace.h"
 #include "sim/executor/executor.h"
 #include "sim/faults/zoo.h"
 #include "sim/oracle/checker.h"
@@ -70,6 +72,34 @@ class Snapshot final : public Backend {
   std::vector<Part> parts_;
 };
 
+/// The ops one after the other: when a byte of each of its ranks has been read, nothing is on its way.
+void settle(Backend& backend, const Plan& plan, const Op& op) {
+  if (op.operands == 0) return;
+  const auto ranks = plan.ranks_of(op);
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    const View view = plan.operand(op, 0)[i];
+    if (view.numel == 0 || !backend.holds(plan, ranks[i])) continue;
+    std::array<std::byte, 8> one{};
+    const auto size = static_cast<std::size_t>(bytes_of(plan.buffer(view.buffer).dtype));
+    backend.read(plan, ranks[i], {view.buffer, view.offset, 1}, std::span(one).first(size));
+  }
+}
+
+/// What lies beside gradients where no op overtakes another.
+StateTrace state_in_order(Backend& backend, const Scenario& scenario, const Planned& planned) {
+  StateTrace state(planned.plan);
+  RunEvents events;
+  events.after_op = [&](OpIndex op) {
+    settle(backend, planned.plan, planned.plan.ops[static_cast<std::size_t>(op.value)]);
+  };
+  events.at_finish = [&](std::int32_t step) {
+    state.before(planned.finishes[static_cast<std::size_t>(step)], backend);
+  };
+  events.at_end = [&] { state.at_end(backend); };
+  run(planned, scenario, ScenarioData(scenario), backend, events);
+  return state;
+}
+
 }  // namespace
 
 DelayedRaces run_delayed(Backend& backend, const Scenario& scenario, std::span<const Race> races,
@@ -83,18 +113,26 @@ DelayedRaces run_delayed(Backend& backend, const Scenario& scenario, std::span<c
   planned.plan.poison = Poison::quiet_nan;
   apply_fault(planned, scenario);
   const ScenarioData data(scenario);
+  const StateTrace in_order = state_in_order(backend, scenario, planned);
   const auto tried = [&](const Delay& delay) {
-    const HeldBack held(*delaying, delay);
     DelayedRace race;
     for (std::int64_t i = 0; i < options.tries; ++i) {
+      std::optional<HeldBack> held(std::in_place, *delaying, delay);
       ValueChecker checker(scenario, data, planned);
+      StateTrace state(planned.plan);
       RunEvents events;
       events.at_finish = [&](std::int32_t step) {
         Snapshot read(backend, planned.plan);
+        state.before(planned.finishes[static_cast<std::size_t>(step)], backend);
         checker.check(step, read);
+      };
+      events.at_end = [&] {
+        held.reset();  // from here on what is late is waited for
+        state.at_end(backend);
       };
       run(planned, scenario, data, backend, events);
       std::vector<Finding> values = checker.take();
+      if (auto other = state.difference(in_order)) values.push_back(std::move(*other));
       if (values.empty()) continue;
       ++race.wrong;
       if (!race.value) race.value = std::move(values.front());

@@ -23,12 +23,13 @@ struct DelayOptions {
 
 /// One race, whose first op was late on its stream and rank in every try.
 struct DelayedRace {
-  std::int64_t wrong = 0;        ///< tries in which a consumer read something wrong
-  std::optional<Finding> value;  ///< the first of what it read
+  std::int64_t wrong = 0;        ///< tries in which a consumer read something wrong, or in which masters,
+                                 ///< weights or products are others than when ops come one after the other
+  std::optional<Finding> value;  ///< the first of what it read, else a sentence about these
 };
 
 struct DelayedRaces {
-  std::int64_t wrong_undelayed = 0;  ///< tries without a delay in which a consumer read something wrong
+  std::int64_t wrong_undelayed = 0;  ///< the same without a delay
   std::vector<DelayedRace> races;    ///< in the order of those given
 };
 

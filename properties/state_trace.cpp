@@ -13,6 +13,11 @@ bool is_state(BufferRole role) {
   return role >= BufferRole::master && role <= BufferRole::activations;
 }
 
+/// What compute has waited for when a step ends.
+bool is_made_by_step(BufferRole role) {
+  return role == BufferRole::master || role == BufferRole::activations;
+}
+
 std::string_view words_of(BufferRole role) {
   switch (role) {
     case BufferRole::master: return "masters";
@@ -44,18 +49,26 @@ void StateTrace::after(OpIndex index, Backend& backend) {
     const auto views = plan_.operand(op, operand);
     for (std::size_t i = 0; i < ranks.size(); ++i) {
       const BufferId buffer = views[i].buffer;
-      if (is_state(plan_.buffer(buffer).role)) keep({index.value, buffer.value}, ranks[i], views[i], backend);
+      if (is_state(plan_.buffer(buffer).role))
+        keep({index.value, after_op, buffer.value}, ranks[i], views[i], backend);
     }
   }
 }
 
+void StateTrace::before(OpIndex index, Backend& backend) {
+  keep_buffers(index.value, backend, is_made_by_step);
+}
+
 void StateTrace::at_end(Backend& backend) {
-  const auto end = static_cast<std::int32_t>(plan_.ops.size());
+  keep_buffers(static_cast<std::int32_t>(plan_.ops.size()), backend, is_state);
+}
+
+void StateTrace::keep_buffers(std::int32_t op, Backend& backend, bool (*is_kept)(BufferRole)) {
   for (std::int32_t b = 0; b < static_cast<std::int32_t>(plan_.buffers.size()); ++b) {
     const Buffer& buffer = plan_.buffers[static_cast<std::size_t>(b)];
-    if (!is_state(buffer.role)) continue;
+    if (!is_kept(buffer.role)) continue;
     for (std::int32_t r = 0; r < plan_.ranks; ++r)
-      keep({end, b}, Rank{r}, {BufferId{b}, 0, buffer.numel}, backend);
+      keep({op, before_op, b}, Rank{r}, {BufferId{b}, 0, buffer.numel}, backend);
   }
 }
 
@@ -63,7 +76,7 @@ std::optional<Finding> StateTrace::difference(const StateTrace& right) const {
   for (const auto& [key, digest] : digests_) {
     const auto other = right.digests_.find(key);
     if (other == right.digests_.end() || other->second == digest) continue;
-    const auto [op, buffer] = key;
+    const auto [op, moment, buffer] = key;
     const std::string_view what = words_of(plan_.buffers[static_cast<std::size_t>(buffer)].role);
     const std::string& name = plan_.buffers[static_cast<std::size_t>(buffer)].name;
     Finding finding;
@@ -72,6 +85,11 @@ std::optional<Finding> StateTrace::difference(const StateTrace& right) const {
       return finding;
     }
     name_op(finding, plan_, OpIndex{op});
+    if (moment == before_op) {
+      finding.sentence = fmt::format("at the end of step {} the {} ({}) are not those of the plan's order",
+                                     finding.step, what, name);
+      return finding;
+    }
     finding.parameter = plan_.ops[static_cast<std::size_t>(op)].why.parameter.value;
     finding.sentence = fmt::format("op {} ({}) leaves {} ({}) that are not those of the plan's order", op,
                                    finding.op_text, what, name);

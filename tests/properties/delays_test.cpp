@@ -10,6 +10,7 @@
 #include "core/plan/schedule.h"
 #include "properties/schedules.h"
 #include "tests/properties/two_units.h"
+#include "tests/sim/faults/prepared.h"
 
 namespace shardcheck {
 namespace {
@@ -74,6 +75,30 @@ TEST(Delays, WhatIsOvertakenGoesWrongAsTheScheduleDoes) {  // B-28
     EXPECT_EQ(seen.races[i].wrong, harms[i] ? 3 : 0) << "race " << i;
     EXPECT_EQ(seen.races[i].value.has_value(), harms[i]) << "race " << i;
     wrong += seen.races[i].wrong;
+  }
+  EXPECT_GT(wrong, 0);
+}
+
+TEST(Delays, WeightsThatAreCopiedOutOfAnUnfinishedGatherShow) {  // M-F46c
+  Scenario faulty = tests::prepared(*find_fault("M-F46c"));
+  faulty.fault = "M-F46c";
+  const auto cpu = make_cpu_backend(kIdeal);
+  std::vector<Race> races;
+  bool harms = false;
+  for (const ScheduledRace& each : run_schedules(*cpu, faulty).tried) {
+    races.push_back(each.race);
+    harms |= !each.values.empty();
+  }
+  ASSERT_TRUE(harms);
+  OvertakingCpu overtaking;
+  const DelayedRaces seen =
+      run_delayed(overtaking, faulty, races, {.tries = 2, .length = std::chrono::microseconds(1)});
+  EXPECT_EQ(seen.wrong_undelayed, 0);
+  std::int64_t wrong = 0;
+  for (const DelayedRace& race : seen.races) {
+    wrong += race.wrong;
+    if (!race.value) continue;
+    EXPECT_NE(race.value->sentence.find("are not those of the plan's order"), std::string::npos);
   }
   EXPECT_GT(wrong, 0);
 }

@@ -35,6 +35,26 @@ TEST(StateTrace, NamesTheFirstOpThatLeavesSomethingElse) {
   EXPECT_NE(wrong->sentence.find("leaves masters (master.0)"), std::string::npos) << wrong->sentence;
 }
 
+TEST(StateTrace, SeesWhatIsOtherAtTheEndOfAStep) {
+  const Scenario s = base(Strategy::megatron_ddp_zero1);
+  const Planned planned = plan_of(s);
+  const auto cpu = make_backend("cpu", {.profile = "ideal"});
+  Drifting drifting(Drifting::Drift::on_rank_1);
+  StateTrace right(planned.plan), wrong(planned.plan);
+  const ScenarioData data(s);
+  for (auto [trace, backend] : {std::pair{&right, cpu.get()}, {&wrong, static_cast<Backend*>(&drifting)}}) {
+    RunEvents events;
+    events.at_finish = [&](std::int32_t step) {
+      trace->before(planned.finishes[static_cast<std::size_t>(step)], *backend);
+    };
+    run(planned, s, data, *backend, events);
+  }
+  const auto difference = wrong.difference(right);
+  ASSERT_TRUE(difference);
+  EXPECT_EQ(difference->sentence,
+            "at the end of step 0 the masters (master.0) are not those of the plan's order");
+}
+
 TEST(StateTrace, SeesWhatIsOtherInTheEndAlone) {
   const Scenario s = base(Strategy::megatron_ddp_zero1);
   const Planned planned = plan_of(s);

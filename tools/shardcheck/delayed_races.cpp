@@ -31,6 +31,7 @@ std::size_t worst(const DelayedRaces& seen) {
 
 /// "step 0, rank 0, a[0]: 42.5 is right, NaN was read".
 std::string value_text(const Finding& finding) {
+  if (!finding.has_values) return finding.sentence;
   return fmt::format("step {}, rank {}, {}[{}]: {} is right, {} was read", finding.step, finding.rank,
                      finding.parameter_name, finding.element, to_text(finding.expected),
                      to_text(finding.actual));
