@@ -86,7 +86,7 @@ D.ranks.forEach((r,row)=>streams.forEach((s,k)=>{const t=el("text",{x:8,y:y(row,
  t.textContent=k?"        "+s:"rank "+r+"  "+s;svg.append(t,el("line",{x1:left,x2:W-10,y1:y(row,k)+lane-2,
  y2:y(row,k)+lane-2,stroke:"#eef1f5"}))}));
 const box=new Map();
-for(const o of D.ops)for(const s of o.spans){const b={x:X.get(s[1]),w:Math.max(X.get(s[2])-X.get(s[1]),2),
+for(const o of D.ops)for(const s of o.spans){const b={x:X.get(s[1]),w:Math.max(X.get(s[2])-X.get(s[1]),5),
  y:y(s[0],o.stream)};box.set(o.op+":"+s[0],b);
  const r=el("rect",{class:"op"+(o.op===D.first_wrong||o.op===F.op&&D.first_wrong<0?" first":
  o.op===D.last_right?" last":""),x:b.x,y:b.y,width:b.w,height:lane-5,rx:3,fill:colour(o)});

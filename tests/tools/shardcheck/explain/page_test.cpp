@@ -47,6 +47,24 @@ TEST_F(ExplainPage, DrawsOpsRacesAndWhatMends) {
   EXPECT_TRUE(has_first_wrong);
 }
 
+TEST_F(ExplainPage, DrawsWhatIsGuiltyAndTakesNoTime) {
+  scenario.strategy = Strategy::fsdp2;
+  scenario.offload = true;
+  for (ScenarioUse& use : scenario.uses) use.producer = Producer::unfused;
+  scenario.fault = "M-E14";
+  planned = plan_of(scenario);
+  apply_fault(planned, scenario);
+  const Race race = races_of(planned.plan).front();
+  ASSERT_TRUE(std::holds_alternative<CloseLease>(
+      planned.plan.ops[static_cast<std::size_t>(race.second.value)].action));
+  diagnosis.first_wrong = race.second;
+  const auto data = nlohmann::json::parse(explain_data(explained()));
+  bool is_drawn = false;
+  for (const auto& op : data["ops"])
+    is_drawn |= op["op"] == race.second.value && op["spans"].size() == 2 && op["spans"][0][1] > 0;
+  EXPECT_TRUE(is_drawn) << "on both ranks, behind what compute did before";
+}
+
 TEST_F(ExplainPage, ANameCannotEndTheScript) {
   const std::string page = explain_page(explained());
   EXPECT_EQ(page.find("a</script>"), std::string::npos);
