@@ -117,4 +117,29 @@ std::vector<Span> timeline_of(const Plan& plan, const Gpu& gpu) {
   return spans;
 }
 
+void add_instants(const Plan& plan, const std::set<OpIndex>& ops, std::vector<Span>& spans) {
+  std::vector<double> ends(static_cast<std::size_t>(plan.ranks * kStreams));
+  const auto end_of = [&](Rank rank, OpIndex op) -> double& {
+    const auto stream = static_cast<std::int32_t>(plan.ops[static_cast<std::size_t>(op.value)].stream);
+    return ends[static_cast<std::size_t>(rank.value * kStreams + stream)];
+  };
+  std::vector<Span> all;
+  auto next = spans.cbegin();
+  const auto take_until = [&](OpIndex op) {
+    for (; next != spans.cend() && next->op < op; ++next) {
+      end_of(next->rank, next->op) = next->end;
+      all.push_back(*next);
+    }
+  };
+  for (const OpIndex op : ops) {
+    take_until(op);
+    const bool takes_time = next != spans.cend() && next->op == op;
+    if (op.value < 0 || takes_time) continue;
+    for (const Rank rank : plan.ranks_of(plan.ops[static_cast<std::size_t>(op.value)]))
+      all.push_back({op, rank, end_of(rank, op), end_of(rank, op)});
+  }
+  take_until(OpIndex{static_cast<std::int32_t>(plan.ops.size())});
+  spans = std::move(all);
+}
+
 }  // namespace shardcheck::cost

@@ -4,6 +4,7 @@
 // tools/shardcheck/trace_events.h writes one for Perfetto.
 #pragma once
 
+#include <set>
 #include <vector>
 
 #include "core/plan/plan.h"
@@ -46,6 +47,10 @@ struct Span {
 /// All ops that take time, in the order of the plan, then of their ranks. Setup and events take none. Time:
 /// linear in ops times ranks.
 std::vector<Span> timeline_of(const Plan& plan, const Gpu& gpu);
+
+/// Adds those of `ops` that take no time, such as handing storage back, where what is before them on their
+/// stream and rank ends. `spans` is a timeline of the plan, and stays in its order.
+void add_instants(const Plan& plan, const std::set<OpIndex>& ops, std::vector<Span>& spans);
 
 /// Seconds that the op takes once it has begun. Bytes of the host cross the link to it, and those of the
 /// device are read and written meanwhile. A ring: a reduction of n bytes in all over W ranks sends

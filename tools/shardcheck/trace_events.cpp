@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <vector>
 
 namespace shardcheck {
@@ -123,7 +124,11 @@ class Writer {
 
 std::string trace_events(const Plan& plan, std::span<const cost::Span> timeline,
                          std::span<const Race> races) {
-  Writer writer(plan, timeline);
+  std::set<OpIndex> racing;
+  for (const Race& race : races) racing.insert({race.first, race.second});
+  std::vector<cost::Span> spans(timeline.begin(), timeline.end());
+  cost::add_instants(plan, racing, spans);
+  Writer writer(plan, spans);
   writer.name_tracks();
   writer.slices();
   writer.waits();

@@ -61,6 +61,22 @@ TEST_F(Timelines, ACollectiveBeginsWhenItsGroupIsThere) {
   EXPECT_EQ(spans[2].end, 5 + 10 + 2 * 0.5 * 8 / 4);  // an all-reduce: twice (W - 1) / W of the bytes
 }
 
+TEST_F(Timelines, AnInstantIsWhereTheOpBeforeItEnds) {
+  fill(4, Stream::compute, both);
+  build.op(CloseLease{}, {}, Stream::compute, both).on({b, 0, 4});
+  fill(2, Stream::compute, zero);
+  auto spans = timeline_of(plan, kSlow);
+  ASSERT_EQ(spans.size(), 3u);
+  add_instants(plan, {OpIndex{-1}, OpIndex{0}, OpIndex{1}}, spans);
+  ASSERT_EQ(spans.size(), 5u);
+  for (const std::size_t i : {2, 3}) {
+    EXPECT_EQ(spans[i].op, OpIndex{1});
+    EXPECT_EQ(spans[i].begin, spans[0].end);
+    EXPECT_EQ(spans[i].end, spans[0].end);
+  }
+  EXPECT_EQ(spans[4].op, OpIndex{2});
+}
+
 TEST_F(Timelines, AMoveToTheHostTakesItsLink) {
   const BufferId h = build.buffer_on_host("h", BufferRole::shard, DType::e4m3, 8);
   build.op(Copy{}, {}, Stream::compute, zero).on({b, 0, 8}).on(build.whole(h));

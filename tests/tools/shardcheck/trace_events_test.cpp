@@ -34,5 +34,20 @@ TEST(TraceEvents, SlicesWaitsAndRaces) {
   EXPECT_EQ(races, 1);
 }
 
+TEST(TraceEvents, ARaceOfALeaseThatIsReturnedIsDrawn) {
+  Plan plan{.ranks = 1};
+  PlanBuilder build(plan);
+  const std::vector<Rank> rank{Rank{0}};
+  const BufferId b = build.buffer("b", BufferRole::lease_slot, DType::f32, 4);
+  build.op(Scale{2}, {}, Stream::reduce, rank).on(build.whole(b));
+  build.op(CloseLease{}, {}, Stream::compute, rank).on(build.whole(b));
+  const auto json =
+      nlohmann::json::parse(trace_events(plan, cost::timeline_of(plan, cost::Gpu{}), races_of(plan)));
+  bool is_drawn = false;
+  for (const auto& each : json["traceEvents"])
+    is_drawn |= each["ph"] == "f" && each["name"].get<std::string>().starts_with("RACE");
+  EXPECT_TRUE(is_drawn);
+}
+
 }  // namespace
 }  // namespace shardcheck

@@ -50,45 +50,21 @@ std::vector<std::int32_t> ranks_of(const Explained& explained) {
   return ranks;
 }
 
-/// Ops of races, and the first wrong one: drawn although they may take no time, as handing storage back does.
-std::set<std::int32_t> ops_to_point_at(const Explained& explained) {
-  std::set<std::int32_t> ops = {explained.diagnosis.finding.op.value};
-  if (explained.diagnosis.first_wrong) ops.insert(explained.diagnosis.first_wrong->value);
-  for (const Race& race : races_of(explained.plan)) ops.insert({race.first.value, race.second.value});
-  ops.erase(-1);
-  return ops;
-}
-
-/// The timeline of a stretch, and ops that take no time where what is before them on their stream ends.
-std::vector<cost::Span> spans_of(const Explained& explained, Stretch stretch) {
+/// The timeline, with what it points at: ops of races and the first wrong one.
+std::vector<cost::Span> spans_of(const Explained& explained) {
+  std::set<OpIndex> pointed_at = {explained.diagnosis.finding.op};
+  if (explained.diagnosis.first_wrong) pointed_at.insert(*explained.diagnosis.first_wrong);
+  for (const Race& race : races_of(explained.plan)) pointed_at.insert({race.first, race.second});
   std::vector<cost::Span> spans = cost::timeline_of(explained.plan, cost::Gpu{});
-  std::erase_if(spans, [&](const cost::Span& span) { return !stretch.holds(span.op.value); });
-  std::set<std::int32_t> missing = ops_to_point_at(explained);
-  for (const cost::Span& span : spans) missing.erase(span.op.value);
-  const auto timed = static_cast<std::ptrdiff_t>(spans.size());
-  for (const std::int32_t index : missing) {
-    if (!stretch.holds(index)) continue;
-    const Op& op = explained.plan.ops[static_cast<std::size_t>(index)];
-    for (const Rank rank : explained.plan.ranks_of(op)) {
-      cost::Span at{.op = OpIndex{index}, .rank = rank};
-      for (std::ptrdiff_t s = 0; s < timed; ++s) {
-        const cost::Span& other = spans[static_cast<std::size_t>(s)];
-        const bool is_before =
-            other.rank == rank && other.op < at.op &&
-            explained.plan.ops[static_cast<std::size_t>(other.op.value)].stream == op.stream;
-        if (is_before) at.begin = at.end = std::max(at.end, other.end);
-      }
-      spans.push_back(at);
-    }
-  }
+  cost::add_instants(explained.plan, pointed_at, spans);
   return spans;
 }
 
 ordered_json ops_json(const Explained& explained, Stretch stretch, const std::vector<std::int32_t>& ranks) {
   std::map<std::int32_t, ordered_json> ops;
-  for (const cost::Span& span : spans_of(explained, stretch)) {
+  for (const cost::Span& span : spans_of(explained)) {
     const auto row = std::ranges::find(ranks, span.rank.value);
-    if (row == ranks.end()) continue;
+    if (!stretch.holds(span.op.value) || row == ranks.end()) continue;
     const Op& op = explained.plan.ops[static_cast<std::size_t>(span.op.value)];
     ordered_json& json = ops[span.op.value];
     if (json.is_null()) {
