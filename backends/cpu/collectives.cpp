@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 
 #include "backends/cpu/element.h"
 #include "backends/cpu/on_threads.h"
@@ -122,7 +121,7 @@ void CollectiveUnit::run_group(const Communicate& communicate, const CollectiveR
   const auto ranks = std::ssize(group.ranks);
   on_threads({ranks, ranks * group.outputs[0].bytes()}, [&](std::int64_t i) {
     const auto at = static_cast<std::size_t>(i);
-    std::memcpy(group.outputs[at].data, result_.data() + (scatters ? at * bytes : 0), bytes);
+    std::copy_n(result_.data() + (scatters ? at * bytes : 0), bytes, group.outputs[at].data);
   });
 }
 
@@ -130,7 +129,7 @@ void CollectiveUnit::gather(const CollectiveRanges& group) {
   const auto bytes = static_cast<std::size_t>(group.inputs[0].bytes());
   result_.resize(bytes * group.ranks.size());
   for (std::size_t i = 0; i < group.ranks.size(); ++i) {
-    std::memcpy(result_.data() + i * bytes, group.inputs[i].data, bytes);
+    std::copy_n(group.inputs[i].data, bytes, result_.data() + i * bytes);
   }
 }
 

@@ -42,6 +42,7 @@ void fill(const Range& range, float value) {
 
 void copy(const SourceTo& ranges) {
   check(ranges);
+  if (ranges.source.numel == 0) return;
   if (ranges.source.dtype == ranges.destination.dtype) {
     std::memmove(ranges.destination.data, ranges.source.data,
                  static_cast<std::size_t>(ranges.source.bytes()));

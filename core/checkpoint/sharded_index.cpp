@@ -16,9 +16,13 @@ namespace {
 
 constexpr std::string_view kFormat = "shardcheck-sharded-checkpoint-1";
 
-std::int32_t ranks_of(const layout::Layout& layout) {
+/// Those of the layout. An ownership that contradicts it, such as a law judges, may name more.
+std::int32_t ranks_of(const layout::Layout& layout, std::span<const SavedTensor> tensors) {
   std::int32_t ranks = 1;
   for (const layout::Buffer& buffer : layout.buffers) ranks = std::max(ranks, buffer.world);
+  for (const SavedTensor& tensor : tensors) {
+    for (const SavedPiece& piece : tensor.pieces) ranks = std::max(ranks, piece.file + 1);
+  }
   return ranks;
 }
 
@@ -109,11 +113,6 @@ std::int64_t SavedTensor::numel() const {
 ShardedIndex index_of(const layout::Ownership& ownership, std::span<const layout::Parameter> parameters,
                       std::string_view layout_name) {
   ShardedIndex index{.layout = std::string(layout_name)};
-  const std::int32_t ranks = ranks_of(ownership.layout());
-  for (std::int32_t rank = 0; rank < ranks; ++rank) {
-    index.files.push_back(fmt::format("rank-{:05}-of-{:05}.safetensors", rank, ranks));
-  }
-  std::vector<std::int64_t> cursor(ranks, 0);
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const ParamId param{static_cast<std::int32_t>(i)};
     const layout::Parameter& parameter = parameters[i];
@@ -125,8 +124,12 @@ ShardedIndex index_of(const layout::Ownership& ownership, std::span<const layout
     } else if (const std::int64_t numel = parameter.numel(); numel > 0) {
       tensor.pieces.push_back({0, 0, numel, 0});
     }
-    place(tensor, cursor);
   }
+  const std::int32_t ranks = ranks_of(ownership.layout(), index.tensors);
+  for (std::int32_t rank = 0; rank < ranks; ++rank)
+    index.files.push_back(fmt::format("rank-{:05}-of-{:05}.safetensors", rank, ranks));
+  std::vector<std::int64_t> cursor(static_cast<std::size_t>(ranks), 0);
+  for (SavedTensor& tensor : index.tensors) place(tensor, cursor);
   return index;
 }
 

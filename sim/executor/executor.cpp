@@ -1,5 +1,6 @@
 #include "sim/executor/executor.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "core/numerics/narrow.h"
@@ -9,7 +10,7 @@ namespace {
 
 void narrow(std::span<const float> values, DType type, std::byte* out) {
   if (type == DType::f32) {
-    std::memcpy(out, values.data(), values.size_bytes());
+    std::ranges::copy(std::as_bytes(values), out);
     return;
   }
   for (std::size_t i = 0; i < values.size(); ++i) {

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <set>
 
+#include "properties/layout_laws/checkpoint_law.h"
+
 namespace shardcheck::laws {
 namespace {
 
@@ -30,6 +32,16 @@ TEST_P(EveryFault, CorruptsOneThing) {
   EXPECT_EQ(
       (fault.corrupt_claim != nullptr) + (fault.corrupt_index != nullptr) + (fault.corrupt_moves != nullptr),
       1);
+}
+
+/// A claim may name ranks that its layout has not; they have files, and nothing is written past them.
+TEST_P(EveryFault, IsOfACheckpointWhosePiecesHaveFiles) {
+  Claim claim = claim_of(GetParam().model());
+  if (GetParam().corrupt_claim != nullptr) GetParam().corrupt_claim(claim);
+  const checkpoint::ShardedIndex index = checkpoint_index(claim);
+  for (const checkpoint::SavedTensor& tensor : index.tensors) {
+    for (const checkpoint::SavedPiece& piece : tensor.pieces) EXPECT_LT(piece.file, std::ssize(index.files));
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Zoo, EveryFault, testing::ValuesIn(layout_zoo().begin(), layout_zoo().end()),
