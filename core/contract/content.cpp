@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/assert.h"
+#include "core/plan/recent_views.h"
 
 namespace shardcheck {
 
@@ -36,10 +37,9 @@ ContentState::ContentState(const Plan& plan) : clocks_(plan) {
     return static_cast<std::int64_t>(border & ((std::uint64_t{1} << kOffsetBits) - 1));
   };
   borders.reserve(plan.ops.size() * 3);
-  View last{BufferId{-1}, 0, 0};
+  RecentViews recent;
   for (const View& view : plan.view_arena) {
-    if (view == last || !is_gradient(plan.buffer(view.buffer).role)) continue;
-    last = view;
+    if (!is_gradient(plan.buffer(view.buffer).role) || recent.meets_again(view)) continue;
     borders.push_back(border_of(view.buffer, view.offset));
     borders.push_back(border_of(view.buffer, view.offset + view.numel));
   }

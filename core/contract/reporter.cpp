@@ -28,9 +28,10 @@ void Reporter::open_lease(std::int32_t bucket, View view) {
 
 std::optional<Reporter::Place> Reporter::place(Rank rank, BufferId buffer, std::int64_t offset) const {
   for (const Lease& lease : leases_) {
-    if (lease.view.buffer != buffer || lease.bucket < 0) continue;
-    const auto& inside = plan_.buckets[static_cast<std::size_t>(lease.bucket)];
-    if (auto found = find(inside, rank, buffer, offset - lease.view.offset, true)) return found;
+    const std::int64_t within = offset - lease.view.offset;
+    const bool is_in = lease.view.buffer == buffer && within >= 0 && within < lease.view.numel;
+    if (!is_in || lease.bucket < 0) continue;
+    return find(plan_.buckets[static_cast<std::size_t>(lease.bucket)], rank, buffer, within, true);
   }
   return find(plan_.placements, rank, buffer, offset, false);
 }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/assert.h"
+#include "core/plan/recent_views.h"
 
 namespace shardcheck {
 namespace {
@@ -42,10 +43,9 @@ class Atoms {
     each([&](const Op& op, const View&, std::size_t buffer) {
       streams[buffer] |= static_cast<std::uint8_t>(1 << static_cast<int>(op.stream));
     });
-    View last{BufferId{-1}, 0, 0};
+    RecentViews recent;
     each([&](const Op&, const View& view, std::size_t buffer) {
-      if (view == last || (streams[buffer] & (streams[buffer] - 1)) == 0) return;
-      last = view;
+      if ((streams[buffer] & (streams[buffer] - 1)) == 0 || recent.meets_again(view)) return;
       borders_[buffer].push_back(view.offset);
       borders_[buffer].push_back(view.offset + view.numel);
       if (borders_[buffer].size() > tidied_at_) tidy(borders_[buffer]);
@@ -65,7 +65,8 @@ class Atoms {
     if (begins_[buffer] < 0 || view.numel == 0) return {0, 0};
     const std::vector<std::int64_t>& borders = borders_[buffer];
     const auto first = std::ranges::lower_bound(borders, view.offset);
-    const auto last = std::lower_bound(first, borders.end(), view.offset + view.numel);
+    auto last = first;  // whoever asks goes over them anyway
+    while (*last < view.offset + view.numel) ++last;
     return {begins_[buffer] + static_cast<std::int32_t>(first - borders.begin()),
             begins_[buffer] + static_cast<std::int32_t>(last - borders.begin())};
   }

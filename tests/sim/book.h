@@ -44,6 +44,9 @@ class Book {
     apply_fault(planned_, scenario_);
   }
 
+  /// Parts that the backend folds the ranks onto: 1 where reductions add in the order of the ranks.
+  std::int32_t fold() const { return backend_->info().fold; }
+
   void give(int rank, int step, int microbatch, int use, const Values& gradient) {
     given_[{rank, step, microbatch, use}] = gradient;
   }

@@ -319,6 +319,7 @@ TEST_F(WorkedExample98, AverageOverSevenRanksInBf16) {
   s.main_grad = s.comm = DType::bf16;
   s.scaling = Scaling::in_collective;
   Book book(s);
+  if (book.fold() > 1) GTEST_SKIP() << "its number is of additions rank by rank, not of partial sums of GPUs";
   for (int rank = 0; rank < 7; ++rank) book.give(rank, 0, 0, 0, {1, 0, 0, 0});
   book.run_to_end();
   EXPECT_EQ(book.read(3, "main_grad")[0], 0.9921875f);
