@@ -52,7 +52,8 @@ void Signalling::apply(const Op& op) {
     now.real += writes && op.why.rule == BetaRule::gradient;  // also where it is too late to be returned
     if (flag) {
       now.cleared |= !flag->value && now.flag && now.fused > 0;
-      if (flag->value && !op.why.deferred) {  // whose write is drained later (W32)
+      now.is_later |= flag->value && op.why.deferred;
+      if (flag->value && !op.why.deferred) {
         now.raised += 1;
         now.promised += of.numel();
       }
@@ -60,6 +61,7 @@ void Signalling::apply(const Op& op) {
     }
     if (returned) {
       now.real += returned->what == Returned::real;
+      now.dummies += returned->what == Returned::dummy || returned->what == Returned::zero_dummy;
       if (returned->what == Returned::alias) {
         breach("W15", rank, op, "the producer returns a view of the destination to autograd");
       }
@@ -87,6 +89,10 @@ void Signalling::hook(const Op& op, const Hook& hook, std::size_t slot, Rank ran
   } else if (action == HookAction::drop && now.real > 0 && now.fused == 0) {
     breach("W12", rank, op,
            "a flag raised in an earlier microbatch makes the hook drop a real gradient of this one");
+  } else if (action == HookAction::drop && now.dummies > 0 && now.fused == 0 && !now.is_later) {
+    breach("W12", rank, op,
+           "a flag raised in an earlier microbatch stands for the contribution of this one, which was never "
+           "written");
   } else if ((action == HookAction::drop || action == HookAction::nothing) && now.real > 0) {
     breach("W13", rank, op, "the hook drops the gradient of an unfused use of the same parameter");
   } else if (action == HookAction::zero_fill && now.fused > 0) {

@@ -24,7 +24,9 @@ class Signalling {
     int raised = 0;                          ///< uses that raised the flag since the last hook
     std::int64_t written = 0, promised = 0;  ///< elements of those writes, and of those uses
     std::int64_t replayed = 0;               ///< elements of writes by replays of a graph
+    int dummies = 0;                         ///< placeholders handed to autograd since the last hook
     int real = 0;                            ///< real gradients handed to autograd since the last hook
+    bool is_later = false;                   ///< a flag was raised for a write that is drained later (W32)
     bool flag = false;                       ///< grad_added_to_main_grad now
     bool cleared = false;                    ///< somebody lowered the flag between a fused use and this hook
   };

@@ -51,6 +51,55 @@ bool copy_over_fused(Planned& planned, const Scenario&) {
   return edit.commit();
 }
 
+bool writes_first(const PlanEdit& edit, const Op& op) {
+  return is_of_first(op) && std::holds_alternative<Gemm>(op.action) &&
+         edit.role(op, 2) != BufferRole::param_grad;
+}
+
+/// The producer takes the flag of the first microbatch for its own work in every later one.
+bool skips_when_flagged(Planned& planned, const Scenario&) {
+  PlanEdit edit(planned);
+  for (std::int32_t i = 0; i < edit.size(); ++i) {
+    const Op& op = edit.op(i);
+    if (op.why.microbatch == 0) continue;
+    if (writes_first(edit, op) || (is_of_first(op) && std::holds_alternative<Flag>(op.action))) edit.erase(i);
+  }
+  return edit.commit();
+}
+
+/// What the producer fetched is never attached to the parameter: its products go to storage of nobody.
+bool detached_destination(Planned& planned, const Scenario& s) {
+  PlanEdit edit(planned);
+  const BufferId nobodys{static_cast<std::int32_t>(planned.plan.buffers.size())};
+  bool is_made = false;
+  for (std::int32_t i = 0; i < edit.size(); ++i) {
+    const Op op = edit.op(i);
+    if (!writes_first(edit, op)) continue;
+    edit.change(i) = edit.with_views(op, 3, [&](std::int8_t operand, std::int32_t r) {
+      const View view = edit.view(op, operand, r);
+      return operand < 2 ? view : View{nobodys, 0, view.numel};
+    });
+    std::get<Gemm>(edit.change(i).action).accumulate = false;
+    if (is_made) continue;
+    is_made = true;
+    std::vector<Rank> all;
+    for (std::int32_t r = 0; r < planned.plan.ranks; ++r) all.push_back(Rank{r});
+    const std::int64_t numel = s.parameters.front().numel();
+    Op allocate = edit.with_ranks(op, all, [&](std::int8_t, std::int32_t) {
+      return View{nobodys, 0, numel};
+    });
+    allocate.action = Allocate{};
+    allocate.operands = 1;
+    edit.insert_before(i, allocate);
+  }
+  if (!is_made) return false;
+  planned.plan.buffers.push_back({.name = "detached",
+                                  .role = BufferRole::param_grad,
+                                  .dtype = s.parameters.front().dtype,
+                                  .numel = s.parameters.front().numel()});
+  return edit.commit();
+}
+
 bool placeholder_not_zeroed(Planned& planned, const Scenario&) {
   PlanEdit edit(planned);
   for (std::int32_t i = 0; i < edit.size(); ++i) {
@@ -106,6 +155,16 @@ void unfused_persistent(Scenario& s) {
   prepare::uses(s, {Producer::unfused});
   prepare::two_microbatches(s);
 }
+void fused_two_microbatches(Scenario& s) {
+  prepare::persistent(s);
+  prepare::fused(s);
+  prepare::fusing_owner(s);
+  prepare::two_microbatches(s);
+}
+void fused_in_lease(Scenario& s) {
+  prepare::leases(s);
+  prepare::fused(s);
+}
 void tied_mixed(Scenario& s) {
   prepare::reference(s);
   prepare::uses(s, {Producer::unfused, Producer::fused});
@@ -138,6 +197,12 @@ void add_hook_faults(std::vector<Fault>& zoo) {
                  {"B-02", "TransformerEngine ops/basic/basic_linear.py (read)",
                   "with overwrite, a view of main_grad is returned as the gradient", "W15", fused_once,
                   alias_returned},
+                 {"B-06", "AMD-AGI/Primus#1046",
+                  "a raised flag is taken for work that is done, so later microbatches are skipped", "W12",
+                  fused_two_microbatches, skips_when_flagged},
+                 {"B-16", "NVIDIA/TransformerEngine#2371",
+                  "the destination that was fetched is not attached, and the owner sees no gradient", "W11",
+                  fused_in_lease, detached_destination},
                  {"B-18", "NVIDIA/TransformerEngine#545 (K01)",
                   "a fused use returns an uninitialised placeholder that is added together with the "
                   "embedding's gradient",

@@ -1,7 +1,7 @@
 // Faults in the life of a destination: zeroing, leases, slots and the shard that the reduced gradient is
 // added to.
 #include "sim/faults/kinds.h"
-#include "sim/faults/prepare.h"
+#include "sim/faults/loop_prepare.h"
 
 namespace shardcheck {
 namespace {
@@ -74,6 +74,18 @@ bool slot_not_fenced(Planned& planned, const Scenario&) {
   return edit.commit();
 }
 
+/// The pool waits for the reduction while its own stream is the current one, which orders no writer.
+bool waited_on_the_wrong_stream(Planned& planned, const Scenario&) {
+  PlanEdit edit(planned);
+  for (std::int32_t i = 0; i + 1 < edit.size(); ++i) {
+    const bool waits =
+        std::holds_alternative<Wait>(edit.op(i).action) && edit.op(i).stream == Stream::compute;
+    if (waits && std::holds_alternative<OpenLease>(edit.op(i + 1).action))
+      edit.change(i).stream = Stream::reduce;
+  }
+  return edit.commit();
+}
+
 /// The slot is freed on the default stream, whatever the stream that still reads it.
 bool freed_on_the_default_stream(Planned& planned, const Scenario&) {
   PlanEdit edit(planned);
@@ -142,6 +154,20 @@ bool accumulator_reset(Planned& planned, const Scenario&) {
   return edit.commit();
 }
 
+/// A group counts gradients up to the number of its parameters: with one that nobody uses it is never full.
+bool never_full(Planned& planned, const Scenario& s) {
+  if (s.strategy != Strategy::fsdp_v2 || s.silent.empty()) return false;
+  PlanEdit edit(planned);
+  for (std::int32_t i = 0; i < edit.size(); ++i) {
+    const Op& op = edit.op(i);
+    const bool reduces = op.why.purpose == Purpose::scale || op.why.purpose == Purpose::reduce ||
+                         op.why.purpose == Purpose::reduce_outer || op.why.purpose == Purpose::accumulate;
+    if (reduces || is_zero(edit, op, BufferRole::lease_slot) || std::holds_alternative<CloseLease>(op.action))
+      edit.erase(i);
+  }
+  return edit.commit();
+}
+
 void persistent_fused(Scenario& s) {
   prepare::persistent(s);
   prepare::fused(s);
@@ -168,6 +194,13 @@ void persistent_overlap(Scenario& s) {
 void lease_silent(Scenario& s) {
   lease_fused(s);
   s.silent.push_back({0, -1, 0, 0});
+}
+void unused_in_group(Scenario& s) {
+  loop_prepare::unfused_owner(s, Strategy::fsdp_v2);
+  s.fp8.reset();
+  const std::int32_t last = prepare::twin(s);
+  s.uses.push_back({last, Producer::unfused, -1});
+  s.silent.push_back({.parameter = last});
 }
 void lease_two_microbatches(Scenario& s) {
   lease_fused(s);
@@ -201,6 +234,9 @@ void add_lease_faults(std::vector<Fault>& zoo) {
           {"B-29", "NVIDIA/Megatron-LM#6187; pytorch/pytorch#180889 (B-27)",
            "a slot is freed on the default stream while the reduction still reads it", "W34", lease_overlap,
            freed_on_the_default_stream},
+          {"B-31", "Megatron-FSDP param_and_grad_buffer.py:_enforce_double_buffer_limit (read)",
+           "the pool waits for a slot's reduction on the stream of reductions, not on the writer's", "W33",
+           lease_overlap, waited_on_the_wrong_stream},
           {"B-34", "NVIDIA/Megatron-LM#6660 (K04)",
            "in a group of one the reduced result is the running buffer, which doubles every microbatch",
            "W26", lease_group_of_one, alias_doubling},
@@ -210,6 +246,9 @@ void add_lease_faults(std::vector<Fault>& zoo) {
           {"B-44", "deepspeedai/DeepSpeed#545",
            "a parameter without a use leaves undefined bytes in a bucket that is reduced", "W7", lease_silent,
            untouched_range_left},
+          {"B-50", "NVIDIA/Megatron-LM#7166",
+           "a group with an unused parameter never counts as full, and is not reduced", "W8", unused_in_group,
+           never_full},
           {"B-54", "Megatron-FSDP param_and_grad_buffer.py:reduce_gradients (read)",
            "a parameter that fires twice has its bucket accumulated again", "W26", lease_fused,
            accumulated_twice},

@@ -64,6 +64,25 @@ bool inner_unscaled(Planned& planned, const Scenario&) {
   return edit.commit();
 }
 
+/// A divisor of one's own is applied, and the outer groups are averaged on top of it.
+bool divided_once_more(Planned& planned, const Scenario& s) {
+  if (s.strategy != Strategy::fsdp2) return false;
+  PlanEdit edit(planned);
+  for (std::int32_t i = 0; i < edit.size(); ++i) {
+    if (edit.op(i).why.purpose == Purpose::scale && std::holds_alternative<Scale>(edit.op(i).action))
+      std::get<Scale>(edit.change(i).action).factor /= static_cast<float>(s.outer);
+  }
+  return edit.commit();
+}
+
+void rows_of_two_by_two(Scenario& s) {
+  prepare::hybrid(s);
+  s.strategy = Strategy::fsdp2;
+  for (ScenarioUse& use : s.uses) use.producer = Producer::unfused;
+  s.loss = Loss::mean;
+  s.scaling = Scaling::before;
+  prepare::repair(s);
+}
 void two_by_two(Scenario& s) {
   prepare::hybrid(s);
   prepare::two_microbatches(s);
@@ -93,6 +112,9 @@ void add_outer_faults(std::vector<Fault>& zoo) {
           {"B-42b", "NVIDIA/Megatron-LM#4891 (hybrid mesh)",
            "the last-microbatch marker is never set, so the outer groups keep their own sums", "W29",
            two_by_two, never_over_outer},
+          {"B-47", "pytorch/pytorch#155903",
+           "a custom divisor is applied, and the outer groups are averaged on top of it", "W24",
+           rows_of_two_by_two, divided_once_more},
           {"M-W29", "ours: wgrad 9.6, an all-reduce after every microbatch",
            "the running shard is reduced over the outer groups after every microbatch", "W29", two_by_two,
            on_the_running_shard},

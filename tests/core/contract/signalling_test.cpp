@@ -120,6 +120,12 @@ TEST(Signalling, TheFlagSpeaksOfOneInterval) {
          zeroed(p), fused(p), hook(p, HookAction::drop), real(p), hook(p, HookAction::drop);
        },
        "W12"},
+      {"sticky, so nothing is written",
+       [](TinyPlan& p) {
+         zeroed(p), fused(p), hook(p, HookAction::drop);
+         say(p, Return{Returned::zero_dummy}), hook(p, HookAction::drop);
+       },
+       "W12"},
       {"lowered between two intervals",
        [](TinyPlan& p) {
          zeroed(p), fused(p), hook(p, HookAction::drop), say(p, Flag{false}), real(p);

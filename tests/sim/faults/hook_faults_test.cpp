@@ -9,6 +9,8 @@ namespace {
 TEST(HookFaults, RewriteThePlan) {
   expect_rewrites(add_hook_faults, {
                                        {"B-02", "-4 dummy +4 alias "},
+                                       {"B-06", "-2 flag -2 write1 "},
+                                       {"B-16", "-4 write0 +1 allocate +4 grad "},
                                        {"B-18", "-4 zero-dummy "},
                                        {"B-20a", "-4 fold+ -4 hook+ +4 drop "},
                                        {"B-20b", "-4 fold+ -4 hook+ +4 fold= +4 hook= +4 unflag "},

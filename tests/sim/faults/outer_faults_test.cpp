@@ -11,6 +11,7 @@ TEST(OuterFaults, RewriteThePlan) {
                                         {"B-30", "-4 scale@r "},
                                         {"B-41", "-2 acc+@r +2 RS@r +2 acc=@r "},
                                         {"B-42b", "-2 AR@r "},
+                                        {"B-47", ""},
                                         {"M-W29", "+2 AR@r "},
                                     });
 }
