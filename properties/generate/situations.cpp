@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "core/recipe/catalogue.h"
+#include "properties/generate/fp8_situations.h"
 #include "sim/scenario/grouped_calls.h"
 
 namespace shardcheck {
@@ -102,25 +104,25 @@ bool has_uneven_shape(const Scenario& s, const Geometry& geometry, std::int32_t 
   return s.parameters[static_cast<std::size_t>(parameter)].numel() % group != 0;
 }
 
-/// The weights have blocks of that shape.
-bool has_block(const Scenario& s, recipe::BlockShape block) {
-  return s.fp8 && recipe::find_recipe(s.fp8->recipe)->block == block;
-}
-
 /// A piece begins inside a block of the rows, so that two ranks share its scale.
 bool has_cut_block(const Scenario& s, const Geometry& geometry, std::int32_t parameter) {
   if (!has_fp8_weight(s, parameter) || !shards_gradient(s.strategy)) return false;
   const auto p = static_cast<std::size_t>(parameter);
   const OwnerBucket& bucket = geometry.buckets[static_cast<std::size_t>(geometry.bucket_of[p])];
-  const Member& member = geometry.pieces_of[p].front();
   const recipe::BlockShape block = recipe::find_recipe(s.fp8->recipe)->block;
-  for (std::int64_t cut = bucket.slice(); cut < bucket.numel(); cut += bucket.slice()) {
-    if (cut <= member.lo || cut >= member.hi) continue;
-    const std::int64_t columns = s.parameters[p].columns(), element = cut - member.lo;
+  const auto is_inside_a_block = [&](std::int64_t element) {
+    const std::int64_t columns = s.parameters[p].columns();
     const bool inside_row = block.along == 0 || element % columns % block.along != 0;
     const bool inside_rows =
         block.across != 1 && (block.across == 0 || element / columns % block.across != 0);
-    if (inside_row || inside_rows) return true;
+    return inside_row || inside_rows;
+  };
+  for (const Member& member : geometry.pieces_of[p]) {
+    if (member.first > 0 && is_inside_a_block(member.first)) return true;
+    for (std::int64_t cut = bucket.slice(); cut < bucket.numel(); cut += bucket.slice()) {
+      const bool cuts = cut > member.lo && cut < member.hi;
+      if (cuts && is_inside_a_block(member.first + cut - member.lo)) return true;
+    }
   }
   return false;
 }
@@ -255,49 +257,6 @@ std::vector<Situation> make_table() {
        [](S s, G) { return s.sync == Sync::last && s.microbatches > 1; },
        {leases}},
       {"gradients moved to the host", [](S s, G) { return s.offload; }, {leases, overlap, scaling}},
-      {"FP8 by tensor", [](S s, G) { return has_block(s, {}); }, {fp8}},
-      {"FP8 by delayed scaling",
-       [](S s, G) { return s.fp8 && s.fp8->recipe == "te-delayed" && s.steps > s.fp8->history; },
-       {fp8}},
-      {"FP8 by 128x128 blocks",
-       [](S s, G) {
-         return has_block(s, {128, 128});
-       },
-       {fp8}},
-      {"MXFP8",
-       [](S s, G) {
-         return has_block(s, {32, 1});
-       },
-       {fp8}},
-      {"FP8 weights whole on every rank",
-       [](S s, G) { return s.fp8 && !shards_gradient(s.strategy); },
-       {fp8}},
-      {"FP8 weights gathered after the step",
-       [](S s, G) {
-         return s.fp8 && s.ranks > 1 && shards_gradient(s.strategy) &&
-                s.strategy != Strategy::fsdp_optim_grads_params && s.strategy != Strategy::fsdp2;
-       },
-       {fp8}},
-      {"FP8 weights gathered when needed",
-       [](S s, G) { return s.fp8 && s.ranks > 1 && s.strategy == Strategy::fsdp_optim_grads_params; },
-       {fp8}},
-      {"FP8 weights gathered row by row, for every pass",
-       [](S s, G) { return has_reshard(s) && s.ranks > 1 && s.reshard == Reshard::after_forward; },
-       {fp8}},
-      {"FP8 weights whole from a forward to its backward",
-       [](S s, G) { return s.ranks > 1 && s.reshard == Reshard::after_backward; },
-       {fp8}},
-      {"FP8 weights whole over the microbatches of a step",
-       [](S s, G) { return s.ranks > 1 && s.microbatches > 1 && s.reshard == Reshard::after_step; },
-       {fp8}},
-      {"masters from codes", [](S s, G) { return s.fp8 && s.fp8->masters == Masters::from_bytes; }, {fp8}},
-      {"transposes kept", [](S s, G) { return s.fp8 && s.fp8->transposes == Transposes::keep; }, {fp8}},
-      {"recomputed forward", [](S s, G) { return s.fp8 && s.fp8->recompute; }, {fp8}},
-      {"skipped step", [](S s, G) { return s.fp8 && !s.fp8->skipped_steps.empty(); }, {fp8}},
-      {"evaluation", [](S s, G) { return s.fp8 && !s.fp8->evaluations.empty(); }, {fp8}},
-      {"reload before another step",
-       [](S s, G) { return s.fp8 && s.fp8->reload_after >= 0 && s.fp8->reload_after + 1 < s.steps; },
-       {fp8}},
       {"FP8 weight without a piece on a rank",
        [](S s, G g) {
          return s.fp8 && any_parameter(s, [&](std::int32_t p, P) {
@@ -390,7 +349,11 @@ std::vector<Situation> make_table() {
 }  // namespace
 
 const std::vector<Situation>& situations() {
-  static const std::vector<Situation> table = make_table();
+  static const std::vector<Situation> table = [] {
+    std::vector<Situation> all = make_table();
+    for (Situation& each : fp8_situations()) all.push_back(std::move(each));
+    return all;
+  }();
   return table;
 }
 
