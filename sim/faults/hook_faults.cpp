@@ -158,7 +158,6 @@ void unfused_persistent(Scenario& s) {
 void fused_two_microbatches(Scenario& s) {
   prepare::persistent(s);
   prepare::fused(s);
-  prepare::fusing_owner(s);
   prepare::two_microbatches(s);
 }
 void fused_in_lease(Scenario& s) {
